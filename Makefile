@@ -1,0 +1,37 @@
+# Every target builds .venv itself when it is missing; nothing but Python 3.11 or newer is needed.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: demo test test-all check bench tables clean
+.DEFAULT_GOAL := demo
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --upgrade pip
+	$(RUN) -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $@
+
+demo: $(VENV)/.ready          ## learn on data that ships inside scikit-learn, and show what was learned
+	$(RUN) examples/demo.py
+
+test: $(VENV)/.ready          ## every test but the long ones
+	$(RUN) -m pytest -m "not slow and not paper"
+
+test-all: $(VENV)/.ready      ## the long ones too
+	$(RUN) -m pytest
+
+check: $(VENV)/.ready         ## lint, format, types, tests
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+	$(MAKE) test
+
+bench: $(VENV)/.ready         ## speed as ratios in one run, into benchmarks/results/
+	$(RUN) benchmarks/speed.py
+
+tables: $(VENV)/.ready        ## accuracy and log loss on the tables in TORTE_DATA
+	$(RUN) benchmarks/tables.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,166 @@
+"""The border: tables and labels of any kind in, tensors out, and every complaint about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from torte.errors import InvalidInput
+
+__all__ = ["admit", "admit_labels", "admit_rows", "compute_device", "generator_from"]
+
+
+def compute_device(device: str) -> torch.device:
+    """A torch device that is there; "auto" is the first of CUDA, MPS and the CPU that is."""
+    there = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if device == "auto":
+        return torch.device(next(name for name, found in there.items() if found))
+    try:
+        wanted = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise InvalidInput(
+            f"`device` must be 'cpu', 'cuda', 'mps' or 'auto', got {device!r}."
+        ) from None
+    if not there.get(wanted.type, False):
+        raise InvalidInput(
+            f"`device` is {device!r}, but there is none on this machine; use device='cpu' or 'auto'."
+        )
+    return wanted
+
+
+def generator_from(random_state: Any) -> torch.Generator:
+    """A generator of our own: from a seed, from a RandomState, or fresh; never a global one."""
+    generator = torch.Generator()
+    if random_state is None:
+        generator.seed()
+    elif isinstance(random_state, (np.random.RandomState, np.random.Generator)):
+        draw = (
+            random_state.randint
+            if isinstance(random_state, np.random.RandomState)
+            else random_state.integers
+        )
+        generator.manual_seed(int(draw(2**31)))
+    elif isinstance(random_state, (int, np.integer)):
+        generator.manual_seed(int(random_state))
+    else:
+        raise InvalidInput(
+            f"`random_state` must be a whole number, a numpy RandomState or Generator, or None, got {random_state!r}."
+        )
+    return generator
+
+
+def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> np.ndarray:
+    """X as a finite two-dimensional array of floats, checked against what fit saw."""
+    try:
+        rows = validate_data(
+            estimator, X, reset=reset, dtype=np.dtype(dtype), ensure_all_finite=False, allow_nd=True
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InvalidInput(
+            f"X must hold numbers, got text or another type in {_first_text_column(X)} ({error}); encode such columns, "
+            f"for instance with sklearn.preprocessing.OneHotEncoder, or drop them."
+        ) from error
+    if rows.ndim > 2:
+        raise InvalidInput(
+            f"X must be a table of rows and columns, got an array of dim {rows.ndim} with shape {rows.shape}; flatten "
+            f"every example to one row with X.reshape(len(X), -1)."
+        )
+    _demand_finite(estimator, rows)
+    return rows
+
+
+def _column_name(estimator: BaseEstimator | None, position: int, X: Any = None) -> str:
+    names = (
+        getattr(estimator, "feature_names_in_", None)
+        if estimator is not None
+        else getattr(X, "columns", None)
+    )
+    return f"column {position}" if names is None else f"column {str(names[position])!r}"
+
+
+def _first_text_column(X: Any) -> str:
+    table = np.asarray(X, dtype=object)
+    for position in range(table.shape[1]):
+        for cell in table[:, position]:
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                return f"{_column_name(None, position, X)}, value {cell!r}"
+    return "a column"
+
+
+def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
+    finite = np.isfinite(X)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        what = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+        raise InvalidInput(
+            f"X must hold finite numbers, got {what} in row {row}, {_column_name(estimator, column)}, "
+            f"and {(~finite).sum() - 1} more such cells; drop or fill them, for instance with "
+            f"sklearn.impute.SimpleImputer."
+        )
+    limit = np.sqrt(np.finfo(X.dtype).max) / max(1, X.shape[1])
+    largest = np.abs(X).max(axis=0)
+    if (largest > limit).any():
+        column = int(np.argmax(largest))
+        raise InvalidInput(
+            f"X must hold values whose squares fit in {X.dtype} (below {limit:.0e}), got {largest[column]:.0e} in "
+            f"{_column_name(estimator, column)}; rescale that column, for instance by its largest value."
+        )
+
+
+def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, sorted, and the position of each label among them."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != rows:
+        raise InvalidInput(
+            f"X and y must have the same number of rows (inconsistent numbers of samples), got {rows} and {len(y)}."
+        )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise InvalidInput(
+            "y must hold a label in every row, got NaN or inf; drop the rows without a label."
+        )
+    check_classification_targets(y)
+    encoder = LabelEncoder()
+    codes = encoder.fit_transform(y)
+    if len(encoder.classes_) < 2:
+        raise InvalidInput(
+            f"y must hold at least 2 classes, got 1 class, {encoder.classes_[0]!r}, in all {len(y)} rows; a classifier "
+            f"needs examples of another one."
+        )
+    return encoder.classes_, codes
+
+
+def admit(
+    estimator: BaseEstimator, X: Any, y: Any, dtype: str, device: torch.device
+) -> tuple[Tensor, Tensor, np.ndarray]:
+    """``X`` (n x d), one-hot ``Y`` (n x m) as tensors, and the classes."""
+    if y is None:
+        raise InvalidInput(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None; give one label a row."
+        )
+    table = admit_rows(estimator, X, dtype, reset=True)
+    if len(table) < 2:
+        raise InvalidInput(
+            "X must hold at least 2 rows, one for each class, got 1 sample; give more rows."
+        )
+    classes, codes = admit_labels(y, len(table))
+    # A copy: the embedding keeps the rows, and they are the caller's.
+    rows = torch.tensor(table, device=device)
+    Y = torch.zeros(len(codes), len(classes), dtype=rows.dtype, device=device)
+    Y[torch.arange(len(codes)), torch.as_tensor(codes)] = 1.0
+    return rows, Y, classes

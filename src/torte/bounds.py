@@ -1,0 +1,77 @@
+"""Theorem 4: what the training risk and the complexity say about the risk on new rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from torte.errors import InvalidInput
+
+__all__ = ["RiskBound", "risk_bound"]
+
+
+@dataclass(frozen=True)
+class RiskBound:
+    """Every term of the paper's Theorem 4.
+
+    With probability ``confidence`` over samples of n rows, the expected cross entropy clipped
+    at ``1/e``, a number in [0, 1], is at most ``total = empirical_risk + complexity_term +
+    confidence_term``, where ``complexity_term = 4e * complexity`` and ``confidence_term =
+    sqrt(8/n * log(2/(1 - confidence)))``. A total of 1 or more says nothing: `vacuous`.
+    """
+
+    empirical_risk: float
+    complexity: float
+    complexity_term: float
+    confidence_term: float
+    total: float
+    confidence: float
+    epsilon: float
+    n: int
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound is no better than 1, which the bounded loss never exceeds."""
+        return self.total >= 1.0
+
+    def __str__(self) -> str:
+        verdict = (
+            "vacuous: the loss it bounds never exceeds 1"
+            if self.vacuous
+            else f"holds with probability {self.confidence:g}"
+        )
+        return (
+            f"expected risk <= {self.total:.4g} = {self.empirical_risk:.4g} (training risk at epsilon={self.epsilon:g}) + "
+            f"{self.complexity_term:.4g} (4e x complexity {self.complexity:.4g}) + {self.confidence_term:.4g} (n = {self.n}); {verdict}"
+        )
+
+
+def risk_bound(
+    P_own: np.ndarray, complexity: float, confidence: float, epsilon: float
+) -> RiskBound:
+    """The bound from ``p_hat`` of each training row's own class (n numbers).
+
+    >>> import numpy as np
+    >>> from torte.bounds import risk_bound
+    >>> bound = risk_bound(np.full(100, 0.9), complexity=2.0, confidence=0.95, epsilon=0.01)
+    >>> bound.vacuous, round(bound.total, 2)
+    (True, 22.39)
+    """
+    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InvalidInput(f"`confidence` must be a number between 0 and 1, got {confidence!r}.")
+    n = len(P_own)
+    risk = float(-np.log(np.clip(P_own, epsilon, 1.0)).mean())
+    complexity_term = 4 * math.e * complexity
+    confidence_term = math.sqrt(8 / n * math.log(2 / (1 - confidence)))
+    return RiskBound(
+        empirical_risk=risk,
+        complexity=complexity,
+        complexity_term=complexity_term,
+        confidence_term=confidence_term,
+        total=risk + complexity_term + confidence_term,
+        confidence=float(confidence),
+        epsilon=epsilon,
+        n=n,
+    )

@@ -1,0 +1,285 @@
+"""The estimator: scikit-learn's contract around learning, conditioning and prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from torte import bounds
+from torte._arrays import admit, admit_rows, compute_device, generator_from
+from torte._settings import check_settings
+from torte.dual import supremum_or_largest
+from torte.embedding import ConditionalEmbedding, condition
+from torte.entropy import clip_normalized_entropy, embedding_entropy
+from torte.errors import InvalidInput
+from torte.kernels import Kernel
+from torte.learning import Description
+from torte.objectives import Objective, RademacherBound
+from torte.plans import DEFAULT_KERNEL, run
+
+__all__ = ["MCEClassifier"]
+
+
+class MCEClassifier(ClassifierMixin, BaseEstimator):
+    """Multiclass conditional embedding with learned hyperparameters.
+
+    ``p_hat(x) = Y' (K + n lambda I)^-1 k(x)`` estimates all class probabilities at once; the
+    kernel's hyperparameters and ``lambda`` minimize a data fit plus ``tau * r``, where ``r =
+    alpha * sqrt(trace(V' K V))`` bounds the Rademacher complexity.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        Any kernel expression. None is a Gaussian with one length scale a column, started
+        from the data, beside a linear and a constant part, on standardized columns.
+    regularization : float
+        ``lambda``, where learning starts.
+    objective : Objective
+        What learning minimizes: `RademacherBound`, `EmpiricalRisk`, `CrossValidation` or
+        `MedianHeuristic`. Its ``epsilon`` is also the floor of predicted probabilities.
+    optimizer : Optimizer, "auto" or None
+        `LBFGS`, `Adam`; "auto" is L-BFGS on all rows of a small table, and Adam on random
+        batches, then a few steps of L-BFGS on all rows, of a larger one. None keeps every
+        hyperparameter as given.
+    batch_size : int or None
+        Rows of one step of learning; None is all rows, or the plan's choice under "auto".
+    validation_fraction : float
+        Share of each batch that measures the risk instead of forming the embedding (eq. 10).
+    solver : "auto" or "cholesky"
+        How the final system is solved.
+    device : str
+        "cpu", "cuda", "mps" or "auto".
+    dtype : "float64" or "float32"
+        Precision of everything behind the border.
+    random_state : int, RandomState, Generator or None
+        Source of batches and subsets. The global generators are never touched.
+    verbose : int
+        1 shows a progress bar on standard error.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    kernel_, regularization_
+        What was learned, as a new kernel and a number.
+    complexity_
+        ``r`` of the fitted model on its training rows.
+    objective_value_, history_, n_iter_
+        The objective where learning ended; one record a step (risk, complexity, objective,
+        seconds, and scores where ``monitor`` was given); the number of records.
+    embedding_
+        The conditional embedding that predicts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from torte import MCEClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MCEClassifier(random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[1., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        *,
+        regularization: float = 1.0,
+        objective: Objective = RademacherBound(),  # noqa: B008 - a frozen value
+        optimizer: Any = "auto",
+        batch_size: int | None = None,
+        validation_fraction: float = 0.0,
+        solver: str = "auto",
+        device: str = "cpu",
+        dtype: str = "float64",
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.kernel = kernel
+        self.regularization = regularization
+        self.objective = objective
+        self.optimizer = optimizer
+        self.batch_size = batch_size
+        self.validation_fraction = validation_fraction
+        self.solver = solver
+        self.device = device
+        self.dtype = dtype
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, monitor: tuple[Any, Any] | None = None) -> Self:
+        """Learn the hyperparameters, then condition the embedding on all rows.
+
+        ``monitor=(X_test, y_test)`` adds ``test_accuracy`` and ``test_log_loss`` to every
+        record of ``history_``, at the price of one more solve a step.
+        """
+        check_settings(self)
+        # Also where the caller has switched gradients off.
+        with torch.inference_mode(False), torch.enable_grad():
+            return self._fit(X, y, monitor)
+
+    def _fit(self, X: Any, y: Any, monitor: tuple[Any, Any] | None) -> Self:
+        generator = generator_from(self.random_state)
+        rows, Y, classes = admit(self, X, y, self.dtype, compute_device(self.device))
+        names = getattr(self, "feature_names_in_", None)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        kernel = kernel.prepare(rows, None if names is None else list(names), generator)
+        score = None if monitor is None else self._scorer(rows, Y, classes, *monitor)
+        start = Description(kernel, float(self.regularization))
+        learned = run(self, start, rows, Y, generator, score)
+        self.kernel_, self.regularization_ = (
+            learned.description.kernel,
+            learned.description.regularization,
+        )
+        self.history_, self.n_iter_ = learned.history, len(learned.history)
+        self.objective_value_ = learned.objective_value
+        self.embedding_, P, squared_norm = _condition(
+            learned.description, rows, Y, self.objective.epsilon
+        )
+        self._norm = squared_norm**0.5
+        self._own_probabilities = _to_numpy((P * Y).sum(dim=1))
+        alpha_squared = supremum_or_largest(self.kernel_, self.embedding_.anchors)
+        self.complexity_ = float(alpha_squared) ** 0.5 * self._norm
+        self.classes_ = classes
+        return self
+
+    def _scorer(
+        self, rows: Tensor, Y: Tensor, classes: np.ndarray, X: Any, y: Any
+    ) -> Callable[[Description], dict[str, float]]:
+        others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
+        codes = {label: code for code, label in enumerate(classes.tolist())}
+        unknown = sorted({str(label) for label in np.asarray(y).tolist() if label not in codes})
+        if unknown:
+            raise InvalidInput(
+                f"`monitor` must hold labels that y holds too, got {unknown[0]!r}; drop the rows with it."
+            )
+        truth = torch.tensor([codes[label] for label in np.asarray(y).tolist()], device=rows.device)
+
+        def score(description: Description) -> dict[str, float]:
+            embedding, _, _ = _condition(description, rows, Y, self.objective.epsilon)
+            P = embedding.probabilities(others)
+            own = P[torch.arange(len(truth)), truth]
+            hits = (P.argmax(dim=1) == truth).double().mean()
+            return {"test_accuracy": float(hits), "test_log_loss": float(-own.log().mean())}
+
+        return score
+
+    # -- prediction -------------------------------------------------------------------
+
+    def _admitted(self, X: Any) -> Tensor:
+        check_is_fitted(self)
+        return torch.as_tensor(
+            admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
+        )
+
+    def decision_probabilities(self, X: Any) -> np.ndarray:
+        """The raw ``p_hat`` (n x m): unbiased as the data grow, but neither clipped nor normalized."""
+        rows = self._admitted(X)
+        return _to_numpy(self.embedding_.decision_probabilities(rows))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Clip-normalized probabilities (n x m); rows sum to one, nothing is exactly zero."""
+        rows = self._admitted(X)
+        P = _to_numpy(self.embedding_.probabilities(rows))
+        return P / P.sum(axis=1, keepdims=True)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of `predict_proba` (n x m), always finite."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row."""
+        winners = self.predict_proba(X).argmax(
+            axis=1
+        )  # before classes_: unfitted use is told first
+        return self.classes_[winners]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """``p_hat`` (n, m); for two classes the difference of their probabilities (n,).
+
+        As everywhere in scikit-learn it is positive where the second class is predicted.
+        """
+        P = self.decision_probabilities(X)
+        if P.shape[1] > 2:
+            return P
+        P = self.predict_proba(X)
+        return P[:, 1] - P[:, 0]
+
+    def predict_entropy(self, X: Any, estimator: str = "clip-normalized") -> np.ndarray:
+        """Entropy of the label in nats (n numbers), by one of the paper's two estimators.
+
+        "clip-normalized": ``-sum p log p`` of the probabilities. "embedding": ``<mu, u>`` with
+        ``u = -log p_hat`` where ``p_hat > 0`` and 0 elsewhere, which may be slightly negative
+        where the model is certain.
+        """
+        estimators = {"clip-normalized": clip_normalized_entropy, "embedding": embedding_entropy}
+        if estimator not in estimators:
+            raise InvalidInput(
+                f"`estimator` must be 'clip-normalized' or 'embedding', got {estimator!r}."
+            )
+        P = (
+            self.predict_proba(X)
+            if estimator == "clip-normalized"
+            else self.decision_probabilities(X)
+        )
+        return estimators[estimator](P)
+
+    def expectation(self, g: Any, X: Any) -> np.ndarray:
+        """``E[g(Y) | X = x]`` as ``<mu(x), g> = sum_c g(c) p_hat_c(x)`` (n numbers).
+
+        ``g`` is one number a class in the order of ``classes_``, or a function of a label.
+        """
+        P = self.decision_probabilities(X)
+        values = np.asarray(
+            [g(label) for label in self.classes_] if callable(g) else g, dtype=np.float64
+        )
+        if values.shape != self.classes_.shape:
+            raise InvalidInput(
+                f"`g` must be a function of a label, or hold one number for each of the {len(self.classes_)} "
+                f"classes, got shape {values.shape}."
+            )
+        return P @ values
+
+    def risk_bound(
+        self, confidence: float = 0.95, *, domain: Any = None, epsilon: float | None = None
+    ) -> bounds.RiskBound:
+        """Theorem 4 for the fitted model, every term by name.
+
+        ``domain=(low, high)``, each one number a column, is the box that inputs stay in: a
+        kernel without a supremum everywhere has one there.
+        """
+        check_is_fitted(self)
+        if domain is not None:
+            anchors = self.embedding_.weights
+            domain = tuple(
+                torch.as_tensor(np.asarray(end, dtype=np.float64)).to(anchors) for end in domain
+            )
+        alpha = float(self.kernel_.supremum(domain)) ** 0.5
+        return bounds.risk_bound(
+            self._own_probabilities,
+            alpha * self._norm,
+            confidence,
+            self.objective.epsilon if epsilon is None else epsilon,
+        )
+
+
+def _condition(
+    description: Description, X: Tensor, Y: Tensor, epsilon: float
+) -> tuple[ConditionalEmbedding, Tensor, float]:
+    """The embedding given all rows, its fitted ``P = Y - n lambda V``, and ``<V, P>``."""
+    kernel, regularization = description.kernel, description.regularization
+    with torch.no_grad():
+        A = kernel.represent(X)
+        V = condition(kernel, regularization, A, Y).V
+        P = Y - len(Y) * regularization * V
+        return ConditionalEmbedding(kernel, A, V, epsilon), P, float((V * P).sum().clamp(min=0))
+
+
+def _to_numpy(P: Tensor) -> np.ndarray:
+    return P.double().cpu().numpy()

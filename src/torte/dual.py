@@ -1,0 +1,146 @@
+"""The objective of a kernel and its exact gradient, at the cost of one Cholesky.
+
+With ``A = K + n lambda I`` and ``V = A^-1 Y`` every objective here is a function of V, of
+``n lambda``, of alpha and, for leave-one-out, of ``c = diag(A^-1)`` on some rows S. Let
+``G = dq/dV`` and ``g = dq/dc``. Then, with ``U = A^-1 G`` and ``C = A^-1[:, S]``,
+
+    dq/dA = -sym(U V') - C diag(g) C',
+
+of rank m + |S|. It is formed block by block and handed to the kernel's own backward pass:
+no derivative of a factorization, and no second n x n matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torte.embedding import condition, gram_blocks
+from torte.errors import NoSupremum
+from torte.kernels.base import Kernel, count, rows
+from torte.objectives import Objective, Terms
+
+__all__ = ["Dual", "supremum_or_largest"]
+
+
+def supremum_or_largest(kernel: Kernel, A: Any) -> Any:
+    """``sup k(x, x)``; where there is none, its largest value on the rows at hand.
+
+    For a convex ``k(x, x)``, as of linear and polynomial kernels, that is the supremum over
+    the convex hull of the rows.
+    """
+    try:
+        return kernel.supremum()
+    except NoSupremum:
+        return kernel.norms(A).max()
+
+
+def _number(value: Any) -> float:
+    return float(value.detach()) if isinstance(value, Tensor) else float(value)
+
+
+def _leaf(representation: Any) -> Any:
+    """The representation cut from the tape: parts with a gradient become leaves of their own."""
+    if isinstance(representation, tuple):
+        return tuple(_leaf(part) for part in representation)
+    if isinstance(representation, Tensor) and representation.requires_grad:
+        return representation.detach().requires_grad_()
+    return representation
+
+
+def _hand_on(leaf: Any, representation: Any) -> None:
+    """Pass the gradients that reached the leaves on to what the representation was made of."""
+    if isinstance(leaf, tuple):
+        for part, origin in zip(leaf, representation, strict=True):
+            _hand_on(part, origin)
+    elif isinstance(leaf, Tensor) and leaf.grad is not None:
+        representation.backward(leaf.grad)
+
+
+class Dual:
+    """Evaluates objectives of kernels; keeps the n x n memory from one step to the next."""
+
+    def __init__(self) -> None:
+        self._memory: Tensor | None = None
+
+    def evaluate(
+        self,
+        kernel: Kernel,
+        regularization: Tensor,
+        X: Any,
+        Y: Tensor,
+        objective: Objective,
+        judged: Tensor | None = None,
+        held_out: tuple[Any, Tensor] | None = None,
+    ) -> Terms:
+        """The terms at this kernel; gradients are left in the leaves of kernel and regularization.
+
+        ``judged`` are the rows that leave-one-out judges (None: all), ``held_out`` a second
+        table on which the risk is measured instead (eq. 10).
+        """
+        n = len(Y)
+        whole = kernel.represent(X)
+        A = _leaf(whole)
+        shift = n * regularization
+        taped = kernel.compare(A, A) if len(gram_blocks(n)) == 1 else None
+        alpha_squared = supremum_or_largest(kernel, A)
+        memory = self._memory if self._memory is not None and len(self._memory) == n else None
+        factor, V, self._memory = condition(
+            kernel, _number(regularization), A, Y, K=taped, memory=memory
+        )
+
+        V.requires_grad_()
+        P = Y - shift * V
+        target, C, c = Y, None, None
+        if held_out is not None:
+            others = kernel.represent(held_out[0])
+            P_judged, target = kernel.compare(others, A) @ V, held_out[1]
+        elif objective.leaves_out:
+            C = factor.inverse_columns(judged)
+            at = torch.arange(n, device=Y.device) if judged is None else judged
+            c = C[at, torch.arange(len(at), device=Y.device)].clone().requires_grad_()
+            P_judged, target = Y[at] - V[at] / c[:, None], Y[at]
+        else:
+            P_judged = P
+        complexity = (
+            alpha_squared * (V * P).sum().clamp(min=1e-300 if V.dtype == torch.float64 else 1e-30)
+        ).sqrt()
+        terms = objective(P_judged, target, complexity, n)
+        terms.objective.backward()
+
+        with torch.no_grad():
+            G = V.grad if V.grad is not None else torch.zeros_like(V)
+            V = V.detach()
+            U = factor.solve(G)
+            left, right = [-0.5 * U, -0.5 * V], [V, U]
+            trace = -(U * V).sum()
+            if C is not None and c is not None and c.grad is not None:
+                left.append(C * -c.grad)
+                right.append(C)
+                trace = trace - (c.grad * C.square().sum(dim=0)).sum()
+            if regularization.requires_grad:
+                known = 0.0 if regularization.grad is None else regularization.grad
+                regularization.grad = known + n * trace
+        self._pull_back(kernel, A, taped, torch.cat(left, dim=1), torch.cat(right, dim=1))
+        _hand_on(A, whole)
+        return Terms(*(_number(term) for term in terms))
+
+    @staticmethod
+    def _pull_back(
+        kernel: Kernel, A: Any, taped: Tensor | None, left: Tensor, right: Tensor
+    ) -> None:
+        """Contract ``left right'``, the symmetric sensitivity to K, with dK, block by block."""
+        n = count(A)
+        if taped is not None:
+            if taped.requires_grad:
+                torch.autograd.backward(taped, left @ right.mT)
+            return
+        for start, stop in gram_blocks(n):
+            block = kernel.compare(rows(A, start, stop), rows(A, start, n))
+            if not block.requires_grad:
+                return
+            S = left[start:stop] @ right[start:].mT
+            S[:, stop - start :] *= 2.0  # the part below the diagonal, by symmetry
+            torch.autograd.backward(block, S)

@@ -1,0 +1,54 @@
+"""Errors and warnings: one root each, every one also the type a caller already catches."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning as _ConvergenceWarning
+
+__all__ = [
+    "ConvergenceWarning",
+    "InterruptedWarning",
+    "InvalidInput",
+    "JitterWarning",
+    "MissingClassWarning",
+    "NoSupremum",
+    "NotPositiveDefinite",
+    "TorteError",
+    "TorteWarning",
+]
+
+
+class TorteError(Exception):
+    """Root of every error that torte raises itself."""
+
+
+class InvalidInput(TorteError, ValueError):
+    """An argument or a table is not what was expected; the text says what to do."""
+
+
+class NoSupremum(TorteError, ValueError):
+    """The kernel has no finite ``sup k(x, x)`` on the domain that was asked for."""
+
+
+class NotPositiveDefinite(TorteError, np.linalg.LinAlgError):
+    """``K + n lambda I`` cannot be factorized, not even with the largest jitter."""
+
+
+class TorteWarning(UserWarning):
+    """Root of every warning of torte."""
+
+
+class JitterWarning(TorteWarning):
+    """A factorization needed more on its diagonal than ``n lambda``."""
+
+
+class ConvergenceWarning(TorteWarning, _ConvergenceWarning):  # type: ignore[misc]
+    """Learning stopped before its tolerance was reached."""
+
+
+class InterruptedWarning(TorteWarning):
+    """Ctrl-C ended learning; the best hyperparameters so far are kept."""
+
+
+class MissingClassWarning(TorteWarning):
+    """Some batches hold no row of some class."""

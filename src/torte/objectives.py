@@ -1,0 +1,189 @@
+"""What learning minimizes: a data fit and the Rademacher complexity, each term by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from torte.embedding import clip_normalize
+from torte.errors import InvalidInput
+from torte.parameters import Parametric
+
+__all__ = [
+    "CrossValidation",
+    "EmpiricalRisk",
+    "MedianHeuristic",
+    "Objective",
+    "RademacherBound",
+    "Terms",
+    "cross_entropy",
+]
+
+RISKS = ("leave-one-out", "training")
+
+
+class Terms(NamedTuple):
+    """One value of an objective: ``objective = risk + multiplier * complexity`` (+ penalty)."""
+
+    risk: Any
+    complexity: Any
+    objective: Any
+
+
+def cross_entropy(P: Tensor, Y: Tensor, epsilon: float) -> Tensor:
+    """The paper's modified cross entropy, ``mean -log [f_y(x)]`` clipped to ``[epsilon, 1]``.
+
+    >>> import torch
+    >>> from torte.objectives import cross_entropy
+    >>> cross_entropy(torch.tensor([[0.5, 0.7], [1.2, -0.2]]), torch.eye(2), 1e-3)
+    tensor(3.8005)
+    """
+    return -(Y * P.clamp(epsilon, 1.0).log()).sum(dim=1).mean()
+
+
+def multiplier(tau: float | str, n: int) -> float:
+    """``tau`` as a number: itself, ``4e`` (the theorem's) or ``4e/n`` (as the paper's table was made)."""
+    if tau == "4e":
+        return 4 * math.e
+    return 4 * math.e / n if tau == "4e/n" else float(tau)
+
+
+@dataclass(frozen=True)
+class Objective(Parametric):
+    """How hyperparameters are judged. ``epsilon`` is the floor of losses and probabilities."""
+
+    epsilon: float = 1e-3
+
+    shrinkage = 0.0
+
+    learns = True  # False: hyperparameters stay at their start
+    leaves_out = False  # True: judged rows are left out of the embedding in closed form
+    folds = 1  # more than 1: an average over held-out folds
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Theorem 3 asks for epsilon in (0, 1/e).
+        if not isinstance(self.epsilon, (int, float)) or not 0 < self.epsilon < math.exp(-1):
+            raise InvalidInput(
+                f"`epsilon` of {type(self).__name__} must be a number between 0 and 1/e = 0.3679, got {self.epsilon!r}."
+            )
+
+    def __call__(self, P: Tensor, Y: Tensor, complexity: Tensor, n: int) -> Terms:
+        """The named terms, given ``p_hat`` on the judged rows and the complexity on n rows."""
+        risk = cross_entropy(P, Y, self.epsilon)
+        return Terms(risk, complexity, risk)
+
+
+@dataclass(frozen=True)
+class RademacherBound(Objective):
+    """``q = risk + tau * r`` with ``r = alpha * sqrt(trace(V' K V))`` (eq. 8).
+
+    Parameters
+    ----------
+    tau : number, "4e" or "4e/n"
+        Multiplier of the complexity; n is the number of rows of the batch.
+    risk : "leave-one-out" or "training"
+        Every row judged by the embedding of all the others, in closed form
+        (``p_loo = y - v / diag(A^-1)``), as clip-normalized cross entropy; or the paper's
+        modified cross entropy of the training rows.
+    epsilon : float
+        Floor of losses and of predicted probabilities.
+    left_out : int or None
+        How many random rows leave-one-out judges in a step; None lets the plan decide.
+    shrinkage : float
+        ``shrinkage / n * sum_d (delta_d - mean delta)^2`` is added, where ``delta_d`` is how
+        far the logarithm of the d-th ARD length scale moved: columns are weighted
+        differently only where the data say so.
+
+    >>> from torte.objectives import RademacherBound
+    >>> RademacherBound(tau="4e/n", risk="training", epsilon=1e-15, shrinkage=0.0)  # the paper's own
+    RademacherBound(epsilon=1e-15, tau='4e/n', risk='training', left_out=None, shrinkage=0.0)
+    """
+
+    tau: float | str = "4e/n"
+    risk: str = "leave-one-out"
+    left_out: int | None = None
+    shrinkage: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.risk not in RISKS:
+            raise InvalidInput(f"`risk` must be 'leave-one-out' or 'training', got {self.risk!r}.")
+        known = (
+            self.tau in ("4e", "4e/n")
+            if isinstance(self.tau, str)
+            else isinstance(self.tau, (int, float)) and self.tau >= 0
+        )
+        if not known:
+            raise InvalidInput(
+                f"`tau` must be a number of at least 0, '4e' or '4e/n' (n: rows of the batch), got {self.tau!r}."
+            )
+
+        if self.left_out is not None and (not isinstance(self.left_out, int) or self.left_out < 1):
+            raise InvalidInput(
+                f"`left_out` must be a whole number of rows of at least 1, or None, got {self.left_out!r}."
+            )
+        if not isinstance(self.shrinkage, (int, float)) or not self.shrinkage >= 0:
+            raise InvalidInput(
+                f"`shrinkage` must be a number of at least 0, got {self.shrinkage!r}."
+            )
+
+    @property
+    def leaves_out(self) -> bool:  # type: ignore[override]
+        return self.risk == "leave-one-out"
+
+    def __call__(self, P: Tensor, Y: Tensor, complexity: Tensor, n: int) -> Terms:
+        if self.leaves_out:
+            risk = -(Y * clip_normalize(P, self.epsilon).log()).sum(dim=1).mean()
+        else:
+            risk = cross_entropy(P, Y, self.epsilon)
+        return Terms(risk, complexity, risk + multiplier(self.tau, n) * complexity)
+
+
+@dataclass(frozen=True)
+class EmpiricalRisk(Objective):
+    """The modified cross entropy of the training rows alone: ``tau = 0``, the paper's ERM.
+
+    >>> from torte.objectives import EmpiricalRisk
+    >>> EmpiricalRisk()
+    EmpiricalRisk(epsilon=1e-15)
+    """
+
+    epsilon: float = 1e-15
+
+
+@dataclass(frozen=True)
+class CrossValidation(Objective):
+    """The modified cross entropy of held-out folds, averaged: the paper's CV, by gradients.
+
+    >>> from torte.objectives import CrossValidation
+    >>> CrossValidation(folds=10)
+    CrossValidation(epsilon=1e-15, folds=10)
+    """
+
+    epsilon: float = 1e-15
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.folds, int) or self.folds < 2:
+            raise InvalidInput(
+                f"`folds` of CrossValidation must be a whole number of at least 2, got {self.folds!r}."
+            )
+
+
+@dataclass(frozen=True)
+class MedianHeuristic(Objective):
+    """No learning: length scales at the median distance, the rest as given; the paper's MED.
+
+    >>> from torte.objectives import MedianHeuristic
+    >>> MedianHeuristic()
+    MedianHeuristic(epsilon=1e-15)
+    """
+
+    epsilon: float = 1e-15
+
+    learns = False

@@ -1,0 +1,115 @@
+"""L-BFGS and Adam on the unconstrained image of the hyperparameters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+import torch
+
+from torte.parameters import Parametric
+
+__all__ = ["LBFGS", "Adam", "Optimizer", "Outcome"]
+
+Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class Outcome(NamedTuple):
+    """Where an optimizer ended, and whether its stopping rule was met."""
+
+    free: np.ndarray
+    converged: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Optimizer(Parametric):
+    """Minimizes ``evaluate(free) -> (value, gradient)`` within bounds; settings only."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """The most steps it takes."""
+
+    @abstractmethod
+    def minimize(self, evaluate: Evaluate, start: np.ndarray, bounds: np.ndarray) -> Outcome:
+        """From ``start`` (N) to a minimum within ``bounds`` (N x 2)."""
+
+
+@dataclass(frozen=True)
+class LBFGS(Optimizer):
+    """Limited-memory BFGS within bounds (SciPy's), for objectives without randomness.
+
+    Stops after ``max_iter`` iterations, or when one improves the objective by less than
+    ``tol``, relatively, or when no component of the projected gradient exceeds ``tol``.
+
+    >>> from torte.optimizers import LBFGS
+    >>> LBFGS(max_iter=50)
+    LBFGS(max_iter=50, tol=1e-06)
+    """
+
+    max_iter: int = 200
+    tol: float = 1e-6
+
+    @property
+    def steps(self) -> int:
+        return self.max_iter
+
+    def minimize(self, evaluate: Evaluate, start: np.ndarray, bounds: np.ndarray) -> Outcome:
+        options = {"maxiter": self.max_iter, "ftol": self.tol, "gtol": self.tol, "maxcor": 20}
+        result = scipy.optimize.minimize(
+            evaluate, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        return Outcome(result.x, result.status == 0, str(result.message))
+
+
+@dataclass(frozen=True)
+class Adam(Optimizer):
+    """Adam (torch's), for objectives on random batches and for the paper's own learning.
+
+    Stops after ``max_iter`` steps or, with ``tol > 0``, when the mean objective of the last
+    tenth of ``max_iter`` steps is not lower than that of the tenth before by ``tol``, relatively.
+    ``average`` is the share of the last steps whose mean is the result: on random batches
+    single steps are noisy, and their mean is not.
+
+    >>> from torte.optimizers import Adam
+    >>> Adam(0.01, max_iter=500)
+    Adam(learning_rate=0.01, max_iter=500, tol=0.0, average=0.0)
+    """
+
+    learning_rate: float = 0.1
+    max_iter: int = 1000
+    tol: float = 0.0
+    average: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        return self.max_iter
+
+    def minimize(self, evaluate: Evaluate, start: np.ndarray, bounds: np.ndarray) -> Outcome:
+        free = torch.tensor(start, dtype=torch.float64)
+        low, high = torch.as_tensor(bounds, dtype=torch.float64).unbind(dim=1)
+        adam = torch.optim.Adam([free], lr=self.learning_rate)
+        window = max(5, self.max_iter // 10)
+        values: list[float] = []
+        path: list[np.ndarray] = []
+        converged = False
+        for _ in range(self.max_iter):
+            value, gradient = evaluate(free.numpy().copy())
+            values.append(value)
+            free.grad = torch.as_tensor(gradient)
+            adam.step()
+            free.copy_(torch.clamp(free, low, high))
+            path.append(free.numpy().copy())
+            if self.tol > 0 and len(values) >= 2 * window:
+                before = float(np.mean(values[-2 * window : -window]))
+                last = float(np.mean(values[-window:]))
+                converged = before - last < self.tol * max(abs(before), 1.0)
+                if converged:
+                    break
+        tail = path[-max(1, round(self.average * len(path))) :]
+        return Outcome(np.mean(tail, axis=0), converged or self.tol == 0, f"{len(values)} steps")

@@ -1,0 +1,282 @@
+"""Frozen values with learnable fields, and their image as one unconstrained vector.
+
+A kernel or a feature map is a frozen dataclass of plain numbers. A field declared with
+`positive`, `fraction` or `real` is a hyperparameter: its constraint belongs to its
+declaration, and the optimizer sees only the unconstrained image (a logarithm, a logit or
+the number itself). `Parameters` is that image: value -> vector -> value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+
+from torte.errors import InvalidInput
+
+__all__ = ["Leaf", "Parameters", "Parametric", "fraction", "positive", "real"]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A bijection between the allowed values and the real line."""
+
+    name: str
+    expected: str
+    holds: Callable[[np.ndarray], np.ndarray]
+    to_free: Callable[[np.ndarray], np.ndarray]
+    from_free: Callable[[np.ndarray], np.ndarray]
+    slope: Callable[[np.ndarray], np.ndarray]  # d value / d free, at the value
+    reach: float  # how far the free image may move from its start
+
+
+CONSTRAINTS = {
+    c.name: c
+    for c in (
+        Constraint(
+            "positive",
+            "a positive number",
+            lambda v: v > 0,
+            np.log,
+            np.exp,
+            lambda v: v,
+            math.log(1e5),
+        ),
+        Constraint(
+            "fraction",
+            "a number strictly between 0 and 1",
+            lambda v: (v > 0) & (v < 1),
+            lambda v: np.log(v) - np.log1p(-v),
+            lambda f: 1 / (1 + np.exp(-f)),
+            lambda v: v * (1 - v),
+            math.log(1e5),
+        ),
+        Constraint(
+            "real",
+            "a finite number",
+            np.isfinite,
+            lambda v: v,
+            lambda f: f,
+            np.ones_like,
+            math.inf,
+        ),
+    )
+}
+
+
+def _declare(constraint: str, default: Any, optional: bool) -> Any:
+    return dataclasses.field(
+        default=default, metadata={"constraint": constraint, "optional": optional}
+    )
+
+
+def positive(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> Any:
+    """Declare a positive hyperparameter, learned as its logarithm.
+
+    With ``from_data`` it may also be ``None``: the estimator then starts it from the data.
+    """
+    return _declare("positive", default, from_data)
+
+
+def fraction(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> Any:
+    """Declare a hyperparameter in (0, 1), learned as its logit."""
+    return _declare("fraction", default, from_data)
+
+
+def real(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> Any:
+    """Declare an unconstrained hyperparameter, learned as it is."""
+    return _declare("real", default, from_data)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One hyperparameter of a value: where it is, what it may be, what it is."""
+
+    path: tuple[str, ...]
+    constraint: Constraint
+    value: np.ndarray
+
+    @classmethod
+    def of(cls, path: tuple[str, ...], constraint: str, value: Any) -> Leaf:
+        """A leaf by its constraint's name."""
+        return cls(path, CONSTRAINTS[constraint], np.asarray(value, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Parametric:
+    """A frozen value whose declared fields can be learned, printed and stored as JSON."""
+
+    registry: ClassVar[dict[str, type[Parametric]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Parametric.registry[cls.__name__] = cls
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if "constraint" in field.metadata:
+                checked = self._checked(field, getattr(self, field.name))
+                object.__setattr__(self, field.name, checked)
+
+    def _checked(self, field: dataclasses.Field[Any], value: Any) -> Any:
+        if isinstance(value, torch.Tensor) or (value is None and field.metadata["optional"]):
+            return value
+        constraint = CONSTRAINTS[field.metadata["constraint"]]
+        expected = f"{constraint.expected} or a sequence of them"
+        if field.metadata["optional"]:
+            expected += ", or None to start from the data"
+        try:
+            numbers = np.asarray(value, dtype=np.float64)
+            fine = numbers.size > 0 and bool(
+                np.all(np.isfinite(numbers) & constraint.holds(numbers))
+            )
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise InvalidInput(
+                f"`{field.name}` of {type(self).__name__} must be {expected}, got {value!r}."
+            )
+        if isinstance(value, np.ndarray) and numbers.ndim > 1:
+            return value
+        return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
+
+    # -- hyperparameters --------------------------------------------------------------
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Every hyperparameter that learning may change, in the order of declaration."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Parametric):
+                for leaf in value.leaves():
+                    yield dataclasses.replace(leaf, path=(field.name, *leaf.path))
+            elif "constraint" in field.metadata and value is not None:
+                yield Leaf.of((field.name,), field.metadata["constraint"], value)
+
+    def substitute(self, changes: Mapping[tuple[str, ...], Any]) -> Self:
+        """The same value with the fields at these paths replaced."""
+        here = {path[0]: new for path, new in changes.items() if len(path) == 1}
+        below: dict[str, dict[tuple[str, ...], Any]] = {}
+        for path, new in changes.items():
+            if len(path) > 1:
+                below.setdefault(path[0], {})[path[1:]] = new
+        for name, inner in below.items():
+            here[name] = getattr(self, name).substitute(inner)
+        return dataclasses.replace(self, **here)
+
+    # -- the JSON form ----------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready dictionary; `from_dict` is its inverse."""
+        form: dict[str, Any] = {"type": type(self).__name__}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            form[field.name] = value.to_dict() if isinstance(value, Parametric) else value
+        return form
+
+    @staticmethod
+    def from_dict(form: Mapping[str, Any]) -> Any:
+        """The value that `to_dict` described; its class must have been imported."""
+        name = form.get("type")
+        if name not in Parametric.registry:
+            raise InvalidInput(
+                f"`form` names the type {name!r}, which is not known here; known are "
+                f"{', '.join(sorted(Parametric.registry))}. Import the module that defines it first."
+            )
+        cls = Parametric.registry[str(name)]
+        fields = {key: _decode(value) for key, value in form.items() if key != "type"}
+        unknown = set(fields) - {f.name for f in dataclasses.fields(cls)}
+        if unknown:
+            raise InvalidInput(f"`form` gives {name} unknown fields: {', '.join(sorted(unknown))}.")
+        return cls(**fields)
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, Mapping) and "type" in value:
+        return Parametric.from_dict(value)
+    if isinstance(value, list):
+        return tuple(_decode(item) for item in value)
+    return value
+
+
+class Parameters:
+    """The hyperparameters of a value as one unconstrained vector.
+
+    ``start`` is that vector, ``bounds`` an (N, 2) array around it. `build` gives the value
+    back with tensors in its fields, each a leaf of a fresh tape; `gradient` collects what
+    reached those leaves; `freeze` gives a value of plain numbers.
+    """
+
+    def __init__(self, value: Parametric, floors: Mapping[tuple[str, ...], float] | None = None):
+        self.value = value
+        self.leaves = list(value.leaves())
+        ends = np.cumsum([leaf.value.size for leaf in self.leaves], dtype=int)
+        self._spans = [
+            slice(int(end) - leaf.value.size, int(end))
+            for leaf, end in zip(self.leaves, ends, strict=True)
+        ]
+        free = [leaf.constraint.to_free(leaf.value).ravel() for leaf in self.leaves]
+        self.start = np.concatenate([*free, np.zeros(0)])
+        self.bounds = np.stack([self.start, self.start], axis=1)
+        for leaf, span in zip(self.leaves, self._spans, strict=True):
+            self.bounds[span] += leaf.constraint.reach * np.array([-1.0, 1.0])
+            if floors and leaf.path in floors:
+                floor = leaf.constraint.to_free(np.asarray(floors[leaf.path]))
+                self.bounds[span, 0] = np.minimum(floor, self.start[span])
+
+    def _values_at(self, free: np.ndarray) -> list[np.ndarray]:
+        return [
+            leaf.constraint.from_free(free[span]).reshape(leaf.value.shape)
+            for leaf, span in zip(self.leaves, self._spans, strict=True)
+        ]
+
+    def _rebuilt(self, contents: list[Any]) -> Any:
+        paths = (leaf.path for leaf in self.leaves)
+        return self.value.substitute(dict(zip(paths, contents, strict=True)))
+
+    def build(
+        self, free: np.ndarray, dtype: torch.dtype, device: torch.device
+    ) -> tuple[Any, list[torch.Tensor]]:
+        """The value at a point of the free space, with a tensor leaf for every parameter."""
+        tensors = [
+            torch.tensor(value, dtype=dtype, device=device, requires_grad=True)
+            for value in self._values_at(free)
+        ]
+        return self._rebuilt(tensors), tensors
+
+    def gradient(self, free: np.ndarray, tensors: list[torch.Tensor]) -> np.ndarray:
+        """Chain rule: from the gradient at the values to the gradient at the free vector."""
+        gradient = np.zeros_like(self.start)
+        for leaf, span, tensor in zip(self.leaves, self._spans, tensors, strict=True):
+            if tensor.grad is not None:
+                slope = leaf.constraint.slope(leaf.constraint.from_free(free[span]))
+                gradient[span] = tensor.grad.double().cpu().numpy().ravel() * slope
+        return gradient
+
+    def freeze(self, free: np.ndarray) -> Any:
+        """The value at a point of the free space, with plain numbers in its fields."""
+        return self._rebuilt(
+            [
+                value if value.ndim > 1 else tuple(value.tolist()) if value.ndim else float(value)
+                for value in self._values_at(free)
+            ]
+        )
+
+    def spread(self, free: np.ndarray) -> tuple[float, np.ndarray]:
+        """Sum of squares of what each vector moved apart from its start, and its gradient.
+
+        With ``delta = free - start`` of one vector-valued positive parameter (ARD length
+        scales): ``sum_d (delta_d - mean(delta))^2``, zero when all moved by one factor.
+        """
+        total, gradient = 0.0, np.zeros_like(self.start)
+        for leaf, span in zip(self.leaves, self._spans, strict=True):
+            if leaf.constraint.name == "positive" and leaf.value.ndim == 1:
+                delta = free[span] - self.start[span]
+                delta = delta - delta.mean()
+                total += float(delta @ delta)
+                gradient[span] = 2 * delta
+        return total, gradient

@@ -1,0 +1,95 @@
+"""Which learning a table gets: the stated plan behind ``optimizer="auto"``."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torte._settings import check_batch
+from torte.errors import MissingClassWarning
+from torte.features import Standardize
+from torte.kernels import Gaussian, Linear
+from torte.learning import Description, Learned, Plan, Problem, learn
+from torte.optimizers import LBFGS, Adam
+from torte.progress import Progress
+
+__all__ = ["DEFAULT_KERNEL", "FULL_ROWS", "plan", "run"]
+
+# Chosen by measurement: docs/defaults.md.
+DEFAULT_KERNEL = (Gaussian(ard=True) + 0.1 * Linear() + 0.1) @ Standardize()
+FULL_ROWS = 1200  # up to here every step sees all rows
+BATCH = 1000
+BATCH_STEPS = 200
+FINISH_STEPS = 12  # of L-BFGS on all rows, after batches
+LEFT_OUT = 500  # rows judged in a step on more rows than FULL_ROWS
+
+
+def plan(estimator: Any, n: int) -> list[Plan]:
+    """The runs of learning for n rows, one after the other; none where nothing is learned."""
+    objective, optimizer, size = estimator.objective, estimator.optimizer, estimator.batch_size
+    if optimizer is None or not objective.learns:
+        return []
+    left_out = getattr(objective, "left_out", None)
+    fraction = float(estimator.validation_fraction)
+    if optimizer != "auto":
+        return [Plan(optimizer, size, left_out, fraction)]
+    if size is None and n <= FULL_ROWS:
+        return [Plan(LBFGS(), None, left_out, fraction)]
+    batches = Plan(Adam(max_iter=BATCH_STEPS, average=1 / 3), size or BATCH, left_out, fraction)
+    finish = Plan(LBFGS(max_iter=FINISH_STEPS), None, left_out or LEFT_OUT, fraction)
+    return [batches, finish]
+
+
+def _warn_of_missing_classes(size: int | None, Y: Tensor) -> None:
+    rarest = float(Y.sum(dim=0).min())
+    if size is not None and rarest * size < len(Y):
+        warnings.warn(
+            f"`batch_size` {size} leaves most batches without a row of the rarest of the {Y.shape[1]} classes, which has "
+            f"{rarest:.0f} of {len(Y)} rows; a larger batch_size lets learning see every class.",
+            MissingClassWarning,
+            stacklevel=4,
+        )
+
+
+def run(
+    estimator: Any,
+    start: Description,
+    X: Any,
+    Y: Tensor,
+    generator: torch.Generator,
+    score: Callable[[Description], dict[str, float]] | None,
+) -> Learned:
+    """Carry out the plan: each run starts where the one before it ended."""
+    n, objective = len(Y), estimator.objective
+    check_batch(estimator.batch_size, n)
+    _warn_of_missing_classes(estimator.batch_size, Y)
+    runs = plan(estimator, n)
+    if not runs:
+        problem = Problem(start, X, Y, objective, Plan(LBFGS()), generator, score=score)
+        value, _ = problem.evaluate(problem.parameters.start)
+        return Learned(start, problem.history, value)
+    history: list[dict[str, float]] = []
+    description, value, size = start, float("nan"), n
+    for step in runs:
+        rows = step.batch_size or n
+        # n lambda is what acts: lambda follows the number of rows from one run to the next.
+        description = (
+            dataclasses.replace(
+                description, regularization=description.regularization * size / rows
+            )
+            if history
+            else description
+        )
+        size = rows
+        with Progress("learning", step.optimizer.steps, estimator.verbose) as progress:
+            learned = learn(description, X, Y, objective, step, generator, progress.step, score)
+        description, value = learned.description, learned.objective_value
+        history += learned.history
+        if learned.interrupted:
+            break
+    return Learned(description, history, value)

@@ -1,0 +1,104 @@
+"""Every mistake gets one clear sentence: what was expected, what came, what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from torte import MCEClassifier
+from torte.kernels import Gaussian
+from torte.optimizers import Adam
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+Y = np.arange(20) % 2
+
+
+def spoiled(value):
+    table = X.copy()
+    table[4, 1] = value
+    return table
+
+
+TABLES = {
+    "nan": (
+        spoiled(np.nan),
+        Y,
+        "X must hold finite numbers, got NaN in row 4, column 1.*SimpleImputer",
+    ),
+    "infinity": (
+        spoiled(np.inf),
+        Y,
+        "X must hold finite numbers, got infinity .* in row 4, column 1",
+    ),
+    "named column": (
+        pd.DataFrame(spoiled(np.nan), columns=["a", "b", "c"]),
+        Y,
+        "got NaN in row 4, column 'b'",
+    ),
+    "huge": (spoiled(1e300), Y, "squares fit in float64 .* got 1e.300 in column 1; rescale"),
+    "text": (
+        pd.DataFrame({"a": ["1", "red"] * 10, "b": 1.0}),
+        Y,
+        "X must hold numbers, got text .* column 'a', value 'red'.*OneHotEncoder",
+    ),
+    "one class": (X, np.zeros(20), "y must hold at least 2 classes, got 1 class, .*another one"),
+    "one row": (X[:1], Y[:1], "X must hold at least 2 rows.* got 1 sample; give more rows"),
+    "empty": (X[:0], Y[:0], r"Found array with 0 sample\(s\)"),
+    "empty frame": (pd.DataFrame(), [], r"0 feature\(s\)|0 sample\(s\)|at least one array"),
+    "three-dimensional": (X[:, :, None], Y, r"array of dim 3 with shape \(20, 3, 1\); flatten"),
+    "no y": (X, None, "requires y to be passed, but the target y is None"),
+    "lengths": (X, Y[:5], "same number of rows .* got 20 and 5"),
+    "nan labels": (X, np.where(Y, 1.0, np.nan), "y must hold a label in every row, got NaN"),
+    "regression": (X, X[:, 0], "continuous"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_bad_tables(case):
+    table, labels, message = TABLES[case]
+    with pytest.raises(ValueError, match=message):
+        MCEClassifier().fit(table, labels)
+
+
+SETTINGS = {
+    "kernel": (
+        Gaussian,
+        "`kernel` must be a kernel expression .*; call the class, as in Gaussian()",
+    ),
+    "regularization": (-1.0, "`regularization` must be a positive number, got -1.0"),
+    "objective": ("loo", "`objective` must be one of torte.objectives, .* got 'loo'"),
+    "optimizer": ("adam", "`optimizer` must be LBFGS.*, got 'adam'"),
+    "batch_size": (21, "`batch_size` must be at most the 20 rows of X, got 21; use None"),
+    "validation_fraction": (1.0, "`validation_fraction` must be a number from 0 to below 1"),
+    "solver": ("qr", "`solver` must be 'auto' or 'cholesky', got 'qr'"),
+    "device": ("tpu", "`device` must be 'cpu', 'cuda', 'mps' or 'auto', got 'tpu'"),
+    "dtype": ("float16", "`dtype` must be 'float64' or 'float32', got 'float16'"),
+    "random_state": ("seed", "`random_state` must be a whole number, .* got 'seed'"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_bad_settings(name):
+    value, message = SETTINGS[name]
+    with pytest.raises(ValueError, match=message):
+        MCEClassifier(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize("size", [1, 2.5, True])
+def test_batch_sizes_that_are_none(size):
+    with pytest.raises(ValueError, match="`batch_size` must be a whole number of at least 2"):
+        MCEClassifier(batch_size=size, optimizer=Adam()).fit(X, Y)
+
+
+def test_unfitted_use_and_wrong_columns():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        MCEClassifier().predict(X)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        MCEClassifier().risk_bound()
+    model = MCEClassifier(Gaussian(), optimizer=None).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 features, but MCEClassifier is expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="X must hold finite numbers"):
+        model.predict(spoiled(np.nan))
