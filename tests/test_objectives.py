@@ -150,7 +150,7 @@ def test_multipliers_by_name():
     ("make", "message"),
     [
         (lambda: RademacherBound(tau=-1), "`tau` must be a number of at least 0, '4e' or '4e/n'"),
-        (lambda: RademacherBound(tau="5e"), "`tau` must be a number of at least 0.*got '5e'"),
+        (lambda: RademacherBound(tau="five"), "`tau` must be a number of at least 0.*got 'five'"),
         (lambda: RademacherBound(risk="loo"), "`risk` must be 'leave-one-out' or 'training'"),
         (lambda: RademacherBound(left_out=0), "`left_out` must be a whole number"),
         (lambda: RademacherBound(shrinkage=-1.0), "`shrinkage` must be a number of at least 0"),

@@ -14,6 +14,7 @@ from torch import Tensor
 from torte import bounds
 from torte._arrays import admit, admit_rows, compute_device, generator_from
 from torte._settings import check_settings
+from torte._threads import suited_threads
 from torte.dual import supremum_or_largest
 from torte.embedding import ConditionalEmbedding, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
@@ -132,7 +133,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         kernel = kernel.prepare(rows, None if names is None else list(names), generator)
         score = None if monitor is None else self._scorer(rows, Y, classes, *monitor)
         start = Description(kernel, float(self.regularization))
-        learned = run(self, start, rows, Y, generator, score)
+        with suited_threads(len(rows) if self.batch_size is None else self.batch_size):
+            learned = run(self, start, rows, Y, generator, score)
         self.kernel_, self.regularization_ = (
             learned.description.kernel,
             learned.description.regularization,

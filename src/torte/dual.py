@@ -25,6 +25,9 @@ from torte.objectives import Objective, Terms
 __all__ = ["Dual", "supremum_or_largest"]
 
 
+_ROWS = 256  # of a sensitivity formed at a time, where only one half of it is needed
+
+
 def supremum_or_largest(kernel: Kernel, A: Any) -> Any:
     """``sup k(x, x)``; where there is none, its largest value on the rows at hand.
 
@@ -135,12 +138,21 @@ class Dual:
         n = count(A)
         if taped is not None:
             if taped.requires_grad:
-                torch.autograd.backward(taped, left @ right.mT)
+                S = torch.zeros(n, n, dtype=left.dtype, device=left.device)
+                for start in range(0, n, _ROWS):
+                    stop = min(start + _ROWS, n)
+                    S[start:stop, start:] = _upper(left, right, start, stop)
+                torch.autograd.backward(taped, S)
             return
         for start, stop in gram_blocks(n):
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if not block.requires_grad:
                 return
-            S = left[start:stop] @ right[start:].mT
-            S[:, stop - start :] *= 2.0  # the part below the diagonal, by symmetry
-            torch.autograd.backward(block, S)
+            torch.autograd.backward(block, _upper(left, right, start, stop))
+
+
+def _upper(left: Tensor, right: Tensor, start: int, stop: int) -> Tensor:
+    """Rows start:stop of ``left right'`` from column start on; what is below counts twice."""
+    S = left[start:stop] @ right[start:].mT
+    S[:, stop - start :] *= 2.0
+    return S
