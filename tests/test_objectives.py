@@ -12,10 +12,11 @@ import torch
 import naive
 import torte.embedding
 from laws import KERNELS
+from torte.conditioning import Description
 from torte.dual import Dual
 from torte.errors import InvalidInput
 from torte.kernels import Gaussian, Linear
-from torte.learning import Description, Plan, Problem
+from torte.learning import Plan, Problem
 from torte.objectives import (
     CrossValidation,
     EmpiricalRisk,

@@ -15,12 +15,10 @@ from torte import bounds
 from torte._arrays import admit, admit_rows, compute_device, generator_from
 from torte._settings import check_settings
 from torte._threads import suited_threads
-from torte.dual import supremum_or_largest
-from torte.embedding import ConditionalEmbedding, condition
+from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
 from torte.errors import InvalidInput
 from torte.kernels import Kernel
-from torte.learning import Description
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, run
 
@@ -135,19 +133,16 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         start = Description(kernel, float(self.regularization))
         with suited_threads(len(rows) if self.batch_size is None else self.batch_size):
             learned = run(self, start, rows, Y, generator, score)
-        self.kernel_, self.regularization_ = (
-            learned.description.kernel,
-            learned.description.regularization,
-        )
+        description = learned.description
+        self.kernel_, self.regularization_ = description.kernel, description.regularization
         self.history_, self.n_iter_ = learned.history, len(learned.history)
         self.objective_value_ = learned.objective_value
-        self.embedding_, P, squared_norm = _condition(
-            learned.description, rows, Y, self.objective.epsilon
-        )
-        self._norm = squared_norm**0.5
-        self._own_probabilities = _to_numpy((P * Y).sum(dim=1))
-        alpha_squared = supremum_or_largest(self.kernel_, self.embedding_.anchors)
-        self.complexity_ = float(alpha_squared) ** 0.5 * self._norm
+        fitted = condition(description, rows, Y, self.objective.epsilon)
+        self.embedding_, self._statistics = fitted.embedding, fitted.statistics
+        self._own_probabilities = _to_numpy((fitted.P * Y).sum(dim=1))
+        self._norm = fitted.squared_norm**0.5
+        alpha_squared = float(self.objective.alpha_squared(lambda: fitted.alpha_squared))
+        self.complexity_ = alpha_squared**0.5 * self._norm
         self.classes_ = classes
         return self
 
@@ -164,7 +159,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         truth = torch.tensor([codes[label] for label in np.asarray(y).tolist()], device=rows.device)
 
         def score(description: Description) -> dict[str, float]:
-            embedding, _, _ = _condition(description, rows, Y, self.objective.epsilon)
+            embedding = condition(description, rows, Y, self.objective.epsilon).embedding
             P = embedding.probabilities(others)
             own = P[torch.arange(len(truth)), truth]
             hits = (P.argmax(dim=1) == truth).double().mean()
@@ -269,18 +264,6 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             confidence,
             self.objective.epsilon if epsilon is None else epsilon,
         )
-
-
-def _condition(
-    description: Description, X: Tensor, Y: Tensor, epsilon: float
-) -> tuple[ConditionalEmbedding, Tensor, float]:
-    """The embedding given all rows, its fitted ``P = Y - n lambda V``, and ``<V, P>``."""
-    kernel, regularization = description.kernel, description.regularization
-    with torch.no_grad():
-        A = kernel.represent(X)
-        V = condition(kernel, regularization, A, Y).V
-        P = Y - len(Y) * regularization * V
-        return ConditionalEmbedding(kernel, A, V, epsilon), P, float((V * P).sum().clamp(min=0))
 
 
 def _to_numpy(P: Tensor) -> np.ndarray:

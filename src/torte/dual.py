@@ -12,24 +12,78 @@ no derivative of a factorization, and no second n x n matrix.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from torte.embedding import condition, gram_blocks
+from torte.embedding import blocks
 from torte.errors import NoSupremum
 from torte.kernels.base import Kernel, count, rows
 from torte.objectives import Objective, Terms
+from torte.solvers import Factor, factorize
 
-__all__ = ["Dual", "supremum_or_largest"]
+__all__ = ["Dual", "assemble_gram", "solve_dual", "supremum_or_largest"]
+
+
+class DualSolution(NamedTuple):
+    """One solve: the factor of ``A = K + n lambda I``, ``V = A^-1 Y``, and the memory they are in."""
+
+    factor: Factor
+    V: Tensor
+    memory: Tensor
+
+
+def assemble_gram(kernel: Kernel, A: Any, shift: float, out: Tensor | None = None) -> Tensor:
+    """``K + shift I`` for the rows of one representation; only its upper triangle is filled."""
+    n = count(A)
+    with torch.no_grad():
+        for start, stop in blocks(n, n):
+            block = kernel.compare(rows(A, start, stop), rows(A, start, n))
+            if out is None:
+                out = torch.empty(n, n, dtype=block.dtype, device=block.device)
+            out[start:stop, start:] = block
+        assert out is not None
+        out.diagonal().copy_(kernel.norms(A)).add_(shift)
+    return out
+
+
+def solve_dual(
+    kernel: Kernel,
+    regularization: float,
+    A: Any,
+    Y: Tensor,
+    *,
+    K: Tensor | None = None,
+    memory: Tensor | None = None,
+) -> DualSolution:
+    """``V = (K + n lambda I)^-1 Y`` (n x m) for the rows of a representation A.
+
+    ``K`` saves the gram matrix where it is at hand already, ``memory`` an n x n allocation.
+    """
+    n = len(Y)
+    shift = n * regularization
+
+    def assemble(jitter: float) -> Tensor:
+        nonlocal memory
+        if K is None:
+            memory = assemble_gram(kernel, A, shift + jitter, memory)
+        else:
+            memory = torch.empty(n, n, dtype=Y.dtype, device=Y.device) if memory is None else memory
+            memory.copy_(K).diagonal().copy_(kernel.norms(A)).add_(shift + jitter)
+        return memory
+
+    with torch.no_grad():
+        factor = factorize(assemble, unit=float(kernel.norms(A).max()))
+        assert memory is not None
+        return DualSolution(factor, factor.solve(Y), memory)
 
 
 _ROWS = 256  # of a sensitivity formed at a time, where only one half of it is needed
 
 
 def supremum_or_largest(kernel: Kernel, A: Any) -> Any:
-    """``sup k(x, x)``; where there is none, its largest value on the rows at hand.
+    """The paper's alpha squared, ``sup k(x, x)``; where there is none, its largest value on the rows at hand.
 
     For a convex ``k(x, x)``, as of linear and polynomial kernels, that is the supremum over
     the convex hull of the rows.
@@ -87,10 +141,10 @@ class Dual:
         whole = kernel.represent(X)
         A = _leaf(whole)
         shift = n * regularization
-        taped = kernel.compare(A, A) if len(gram_blocks(n)) == 1 else None
-        alpha_squared = supremum_or_largest(kernel, A)
+        taped = kernel.compare(A, A) if len(blocks(n, n)) == 1 else None
+        alpha_squared = objective.alpha_squared(lambda: supremum_or_largest(kernel, A))
         memory = self._memory if self._memory is not None and len(self._memory) == n else None
-        factor, V, self._memory = condition(
+        factor, V, self._memory = solve_dual(
             kernel, _number(regularization), A, Y, K=taped, memory=memory
         )
 
@@ -144,7 +198,7 @@ class Dual:
                     S[start:stop, start:] = _upper(left, right, start, stop)
                 torch.autograd.backward(taped, S)
             return
-        for start, stop in gram_blocks(n):
+        for start, stop in blocks(n, n):
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if not block.requires_grad:
                 return

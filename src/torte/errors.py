@@ -13,8 +13,10 @@ __all__ = [
     "MissingClassWarning",
     "NoSupremum",
     "NotPositiveDefinite",
+    "PrecisionWarning",
     "TorteError",
     "TorteWarning",
+    "WideFeaturesWarning",
 ]
 
 
@@ -52,3 +54,11 @@ class InterruptedWarning(TorteWarning):
 
 class MissingClassWarning(TorteWarning):
     """Some batches hold no row of some class."""
+
+
+class PrecisionWarning(TorteWarning):
+    """A float32 factorization failed and was done in float64 instead."""
+
+
+class WideFeaturesWarning(TorteWarning):
+    """A feature map has more features than there are rows: the kernel form costs less."""

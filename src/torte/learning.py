@@ -12,22 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torte.conditioning import Description
 from torte.dual import Dual
 from torte.errors import ConvergenceWarning, InterruptedWarning
-from torte.kernels.base import Kernel
+from torte.maps import FeatureMap
 from torte.objectives import Objective, Terms
 from torte.optimizers import Optimizer
-from torte.parameters import Parameters, Parametric, positive
+from torte.parameters import Parameters
+from torte.primal import Primal
 
-__all__ = ["Description", "Learned", "Plan", "learn"]
-
-
-@dataclass(frozen=True)
-class Description(Parametric):
-    """All that is learned: the kernel and the regularization ``lambda``."""
-
-    kernel: Kernel
-    regularization: float = positive(1.0)
+__all__ = ["Learned", "Plan", "Problem", "learn"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +32,7 @@ class Plan:
     batch_size: int | None = None  # None: all rows
     left_out: int | None = None  # rows judged by leave-one-out in a step; None: all of the batch
     validation_fraction: float = 0.0
+    to_the_end: bool = True  # False: a few steps are all that is wanted
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ class Problem:
         self.X, self.Y, self.objective, self.plan, self.generator = X, Y, objective, plan, generator
         unit = 1e-9 if Y.dtype == torch.float64 else 1e-5
         self.parameters = Parameters(description, floors={("regularization",): unit})
-        self.dual = Dual()
+        self.form = Primal() if isinstance(description.kernel, FeatureMap) else Dual()
         self.sampler = Sampler(len(Y), plan.batch_size, generator)
         self.stochastic = plan.batch_size is not None and plan.batch_size < len(Y)
         self._fixed: list[Split] = []
@@ -133,9 +128,10 @@ class Problem:
         splits = self._draw()
         n = len(splits[0].Y)
         built, tensors = self.parameters.build(free, self.Y.dtype, self.Y.device)
+        kernel = built.kernel.in_training(self.generator)
         parts = [
-            self.dual.evaluate(
-                built.kernel, built.regularization, s.X, s.Y, self.objective, s.judged, s.held_out
+            self.form.evaluate(
+                kernel, built.regularization, s.X, s.Y, self.objective, s.judged, s.held_out
             )
             for s in splits
         ]
@@ -185,7 +181,7 @@ def learn(
             stacklevel=2,
         )
         return Learned(problem.parameters.freeze(free), problem.history, value, interrupted=True)
-    if not outcome.converged:
+    if plan.to_the_end and not outcome.converged:
         warnings.warn(
             f"Learning ended before its tolerance was met ({outcome.message}); give the optimizer a larger `max_iter`.",
             ConvergenceWarning,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -80,6 +81,10 @@ class Objective(Parametric):
                 f"`epsilon` of {type(self).__name__} must be a number between 0 and 1/e = 0.3679, got {self.epsilon!r}."
             )
 
+    def alpha_squared(self, supremum: Callable[[], Any]) -> Any:
+        """The paper's ``alpha^2``: the kernel's supremum, or what the objective was given."""
+        return supremum()
+
     def __call__(self, P: Tensor, Y: Tensor, complexity: Tensor, n: int) -> Terms:
         """The named terms, given ``p_hat`` on the judged rows and the complexity on n rows."""
         risk = cross_entropy(P, Y, self.epsilon)
@@ -108,16 +113,20 @@ class RademacherBound(Objective):
         ``shrinkage / n * sum_d (delta_d - mean delta)^2`` is added, where ``delta_d`` is how
         far the logarithm of the d-th ARD length scale moved: columns are weighted
         differently only where the data say so.
+    alpha : float or None
+        The factor of ``r``; None is the kernel's own, ``sqrt(sup k(x, x))``, or, where it
+        has no supremum, the largest on the rows at hand. The paper's networks have 1.
 
     >>> from torte.objectives import RademacherBound
     >>> RademacherBound(tau="4e/n", risk="training", epsilon=1e-15, shrinkage=0.0)  # the paper's own
-    RademacherBound(epsilon=1e-15, tau='4e/n', risk='training', left_out=None, shrinkage=0.0)
+    RademacherBound(epsilon=1e-15, tau='4e/n', risk='training', left_out=None, shrinkage=0.0, alpha=None)
     """
 
     tau: float | str = "0.4e/n"
     risk: str = "leave-one-out"
     left_out: int | None = None
     shrinkage: float = 1.0
+    alpha: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,6 +147,14 @@ class RademacherBound(Objective):
             raise InvalidInput(
                 f"`shrinkage` must be a number of at least 0, got {self.shrinkage!r}."
             )
+
+        if self.alpha is not None and not (isinstance(self.alpha, (int, float)) and self.alpha > 0):
+            raise InvalidInput(
+                f"`alpha` must be a positive number, or None for the kernel's own supremum, got {self.alpha!r}."
+            )
+
+    def alpha_squared(self, supremum: Callable[[], Any]) -> Any:
+        return supremum() if self.alpha is None else float(self.alpha) ** 2
 
     @property
     def leaves_out(self) -> bool:  # type: ignore[override]

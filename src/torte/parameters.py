@@ -19,7 +19,7 @@ import torch
 
 from torte.errors import InvalidInput
 
-__all__ = ["Leaf", "Parameters", "Parametric", "fraction", "positive", "real"]
+__all__ = ["Leaf", "Parameters", "Parametric", "drawn", "fraction", "positive", "real"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ def fraction(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> 
     return _declare("fraction", default, from_data)
 
 
+def drawn() -> Any:
+    """Declare what `prepare` draws or takes from the data: an array, not learned, not compared."""
+    return dataclasses.field(default=None, repr=False, compare=False)
+
+
 def real(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> Any:
     """Declare an unconstrained hyperparameter, learned as it is."""
     return _declare("real", default, from_data)
@@ -100,11 +105,19 @@ class Leaf:
     path: tuple[str, ...]
     constraint: Constraint
     value: np.ndarray
+    array: bool = False  # whether the field holds an array rather than plain numbers
 
     @classmethod
     def of(cls, path: tuple[str, ...], constraint: str, value: Any) -> Leaf:
         """A leaf by its constraint's name."""
-        return cls(path, CONSTRAINTS[constraint], np.asarray(value, dtype=np.float64))
+        numbers = np.asarray(value, dtype=np.float64)
+        return cls(path, CONSTRAINTS[constraint], numbers, isinstance(value, np.ndarray))
+
+    def plain(self, value: np.ndarray) -> Any:
+        """A value of this leaf as its field holds it: a number, a tuple, or an array."""
+        if self.array:
+            return value.copy()
+        return tuple(value.tolist()) if value.ndim else float(value)
 
 
 @dataclass(frozen=True)
@@ -141,8 +154,8 @@ class Parametric:
             raise InvalidInput(
                 f"`{field.name}` of {type(self).__name__} must be {expected}, got {value!r}."
             )
-        if isinstance(value, np.ndarray) and numbers.ndim > 1:
-            return value
+        if isinstance(value, np.ndarray) and numbers.ndim > 0:
+            return numbers  # weights, landmarks: an array stays one
         return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
     # -- hyperparameters --------------------------------------------------------------
@@ -168,14 +181,22 @@ class Parametric:
             here[name] = getattr(self, name).substitute(inner)
         return dataclasses.replace(self, **here)
 
+    def in_training(self, generator: torch.Generator) -> Self:
+        """The same value while it is learned: maps with dropout draw from the generator."""
+        changes: dict[tuple[str, ...], Any] = {
+            (field.name,): part.in_training(generator)
+            for field in dataclasses.fields(self)
+            if isinstance(part := getattr(self, field.name), Parametric)
+        }
+        return self.substitute(changes) if changes else self
+
     # -- the JSON form ----------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready dictionary; `from_dict` is its inverse."""
         form: dict[str, Any] = {"type": type(self).__name__}
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            form[field.name] = value.to_dict() if isinstance(value, Parametric) else value
+            form[field.name] = _encode(getattr(self, field.name))
         return form
 
     @staticmethod
@@ -195,9 +216,17 @@ class Parametric:
         return cls(**fields)
 
 
+def _encode(value: Any) -> Any:
+    if isinstance(value, Parametric):
+        return value.to_dict()
+    return {"array": value.tolist()} if isinstance(value, np.ndarray) else value
+
+
 def _decode(value: Any) -> Any:
     if isinstance(value, Mapping) and "type" in value:
         return Parametric.from_dict(value)
+    if isinstance(value, Mapping) and "array" in value:
+        return np.asarray(value["array"], dtype=np.float64)
     if isinstance(value, list):
         return tuple(_decode(item) for item in value)
     return value
@@ -261,8 +290,8 @@ class Parameters:
         """The value at a point of the free space, with plain numbers in its fields."""
         return self._rebuilt(
             [
-                value if value.ndim > 1 else tuple(value.tolist()) if value.ndim else float(value)
-                for value in self._values_at(free)
+                leaf.plain(value)
+                for leaf, value in zip(self.leaves, self._values_at(free), strict=True)
             ]
         )
 

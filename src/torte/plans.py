@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from torte._settings import check_batch
+from torte.conditioning import Description
 from torte.errors import MissingClassWarning
 from torte.kernels import Gaussian, Laplacian
-from torte.learning import Description, Learned, Plan, Problem, learn
+from torte.learning import Learned, Plan, Problem, learn
 from torte.objectives import Objective
 from torte.optimizers import LBFGS, Adam
 from torte.progress import Progress
@@ -43,7 +44,9 @@ def plan(estimator: Any, n: int) -> list[Plan]:
     if size is None and n <= FULL_ROWS:
         return [Plan(LBFGS(tol=1e-5), None, left_out, fraction)]
     batches = Plan(Adam(max_iter=BATCH_STEPS, average=1 / 3), size or BATCH, left_out, fraction)
-    finish = Plan(LBFGS(max_iter=FINISH_STEPS), None, left_out or LEFT_OUT, fraction)
+    finish = Plan(
+        LBFGS(max_iter=FINISH_STEPS), None, left_out or LEFT_OUT, fraction, to_the_end=False
+    )
     return [batches, finish]
 
 

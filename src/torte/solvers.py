@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from torte.errors import JitterWarning, NotPositiveDefinite
+from torte.errors import JitterWarning, NotPositiveDefinite, PrecisionWarning
 
 __all__ = ["Factor", "factorize"]
 
@@ -21,19 +21,32 @@ class Factor:
     """``A = L L'``; ``L`` lies column by column, as LAPACK wrote it into A's own memory."""
 
     L: Tensor
+    dtype: torch.dtype  # of right-hand sides and solutions; L may be wider
 
     def solve(self, B: Tensor) -> Tensor:
         """``A^-1 B`` (n x k), by two triangular solves."""
-        half = torch.linalg.solve_triangular(self.L, B, upper=False)
-        return torch.linalg.solve_triangular(self.L.mT, half, upper=True)
+        half = torch.linalg.solve_triangular(self.L, B.to(self.L.dtype), upper=False)
+        return torch.linalg.solve_triangular(self.L.mT, half, upper=True).to(B.dtype)
 
     def inverse_columns(self, chosen: Tensor | None) -> Tensor:
         """Columns of ``A^-1``: the chosen ones (n x s), or all of them (n x n)."""
         if chosen is None:
-            return torch.cholesky_inverse(self.L)
-        unit = self.L.new_zeros(len(self.L), len(chosen))
+            return torch.cholesky_inverse(self.L).to(self.dtype)
+        unit = torch.zeros(len(self.L), len(chosen), dtype=self.dtype, device=self.L.device)
         unit[chosen, torch.arange(len(chosen), device=unit.device)] = 1.0
         return self.solve(unit)
+
+
+def _cholesky(A: Tensor) -> Tensor | None:
+    """The lower factor, in A's own memory on the CPU; None where A is not positive definite."""
+    lower = A.mT  # row-major upper = column-major lower: LAPACK's own layout
+    if A.device.type == "cpu":
+        info = torch.empty((), dtype=torch.int32)
+        torch.linalg.cholesky_ex(lower, out=(lower, info))
+    else:
+        lower, info = torch.linalg.cholesky_ex(A.triu().mT)
+    good = int(info) == 0 and bool(torch.isfinite(lower[-1, -1]))
+    return lower if good else None
 
 
 def factorize(assemble: Callable[[float], Tensor], unit: float) -> Factor:
@@ -41,29 +54,35 @@ def factorize(assemble: Callable[[float], Tensor], unit: float) -> Factor:
 
     ``assemble(jitter)`` returns a row-major symmetric matrix with ``jitter`` added to its
     diagonal, of which only the upper triangle is read; its memory is overwritten. ``unit`` is
-    the size of the diagonal, which the jitter is measured in.
+    the size of the diagonal, which the jitter is measured in. In float32 a failure is first
+    met with float64, where the device has it.
     """
-    jitter = 0.0
-    for rung in range(_RUNGS + 1):
-        A = assemble(jitter)
-        lower = A.mT  # row-major upper = column-major lower: LAPACK's own layout
-        if A.device.type == "cpu":
-            info = torch.empty((), dtype=torch.int32)
-            torch.linalg.cholesky_ex(lower, out=(lower, info))
-        else:
-            lower, info = torch.linalg.cholesky_ex(lower)
-        if int(info) == 0 and bool(torch.isfinite(lower[-1, -1])):
-            if jitter:
-                warnings.warn(
-                    f"K + n lambda I was not positive definite in {str(A.dtype).split('.')[-1]}; {jitter:.1e} more on its "
-                    f"diagonal made it so. A larger `regularization` or dtype='float64' avoids this.",
-                    JitterWarning,
-                    stacklevel=2,
-                )
-            return Factor(lower)
-        jitter = torch.finfo(A.dtype).eps * unit * 10.0 ** (rung + 1)
+    A = assemble(0.0)
+    dtype, name, n = A.dtype, str(A.dtype).removeprefix("torch."), len(A)
+    if (lower := _cholesky(A)) is not None:
+        return Factor(lower, dtype)
+    wider = dtype == torch.float32 and A.device.type != "mps"
+    if wider and (lower := _cholesky(assemble(0.0).double())) is not None:
+        warnings.warn(
+            "A + n lambda I could not be factorized in float32, so this solve was done in float64; a "
+            "larger `regularization` or dtype='float64' avoids this.",
+            PrecisionWarning,
+            stacklevel=2,
+        )
+        return Factor(lower, dtype)
+    jitter = torch.finfo(dtype).eps * unit
+    for _ in range(_RUNGS):
+        jitter *= 10.0
+        if (lower := _cholesky(assemble(jitter))) is not None:
+            warnings.warn(
+                f"A + n lambda I was not positive definite in {name}; {jitter:.1e} more on its diagonal "
+                f"made it so. A larger `regularization` or dtype='float64' avoids this.",
+                JitterWarning,
+                stacklevel=2,
+            )
+            return Factor(lower, dtype)
     raise NotPositiveDefinite(
-        f"K + n lambda I ({len(A)} x {len(A)}, {str(A.dtype).split('.')[-1]}) is not positive definite, even with {jitter / 10:.1e} "
-        f"more on its diagonal; expected a positive semidefinite kernel with finite values. Check the "
-        f"kernel and its hyperparameters, or give a larger `regularization`."
+        f"A + n lambda I ({n} x {n}, {name}) is not positive definite, even with {jitter:.1e} more on its "
+        f"diagonal; expected a positive semidefinite kernel with finite values. Check the kernel and "
+        f"its hyperparameters, or give a larger `regularization`."
     )

@@ -10,7 +10,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from torte.features.base import FeatureMap
+from torte.maps import Domain, FeatureMap
 
 __all__ = ["Standardize"]
 
@@ -42,11 +42,10 @@ class Standardize(FeatureMap):
         scale = torch.where(scale > noise, scale, torch.ones_like(scale))
         return dataclasses.replace(self, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
 
-    def transform(self, X: Tensor) -> Tensor:
+    def apply(self, state: Any, X: Tensor) -> Tensor:
         if self.mean is None or self.scale is None:
             return X
         return (X - X.new_tensor(self.mean)) / X.new_tensor(self.scale)
 
-    def transform_domain(self, domain: Any) -> Any:
-        low, high = domain
-        return self.transform(low), self.transform(high)
+    def image(self, domain: Domain) -> Domain:
+        return None if domain is None else (self.transform(domain[0]), self.transform(domain[1]))

@@ -17,12 +17,10 @@ import torch
 from torch import Tensor
 
 from torte.errors import NoSupremum
-from torte.features.base import FeatureMap
+from torte.maps import Domain, FeatureMap
 from torte.parameters import Parametric
 
 __all__ = ["Domain", "Kernel", "count", "rows"]
-
-Domain = tuple[Tensor, Tensor] | None
 
 
 def rows(representation: Any, start: int, stop: int) -> Any:

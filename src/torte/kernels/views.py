@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from torte.errors import InvalidInput
-from torte.features.base import FeatureMap
 from torte.kernels.algebra import text
 from torte.kernels.base import Domain, Kernel
+from torte.maps import FeatureMap
 from torte.parameters import Leaf
 
 __all__ = ["Composed", "Fixed", "On"]
@@ -123,9 +123,7 @@ class Composed(Kernel):
         return self.kernel.norms(A)
 
     def supremum(self, domain: Domain = None) -> Any:
-        return self.kernel.supremum(
-            None if domain is None else self.features.transform_domain(domain)
-        )
+        return self.kernel.supremum(self.features.image(domain))
 
     def __repr__(self) -> str:
         return f"{text(self.kernel, 4)} @ {self.features!r}"

@@ -1,0 +1,132 @@
+"""The objective of a feature map and its exact gradient, through one p x p factorization.
+
+Algorithm 2: with ``A = Z'Z + n lambda I``, ``W = A^-1 Z'Y`` and ``P = Z W`` the complexity is
+``r = alpha |W|_F``. Row i left out has ``P_loo = (P - h Y) / (1 - h)`` with ``h_i = z_i' A^-1 z_i``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torte.errors import InvalidInput, NoSupremum
+from torte.maps import FeatureMap
+from torte.objectives import Objective, Terms
+from torte.statistics import factorize_gram
+
+__all__ = ["Primal", "features_of", "primal_solve", "supremum_of_features"]
+
+
+class _PrimalSolve(torch.autograd.Function):
+    """``(Z, Y, shift) -> (P, W, h)``, differentiated without the derivative of a Cholesky.
+
+    With the sensitivities ``g`` of P and ``G = g_W + Z'g`` of W, and ``U = A^-1 G``:
+    ``dZ = (g - Z U) W' + (Y - P) U'`` and ``dshift = -<U, W>``. The leverages of the rows S,
+    ``T = A^-1 Z_S'``, with the sensitivities ``c`` add ``-2 Z T diag(c) T'``, ``2 diag(c) T'`` on the
+    rows S, and ``-sum_i c_i |t_i|^2``.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, Z: Tensor, Y: Tensor, shift: Tensor, judged: Tensor | None, leverages: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        factor = factorize_gram(Z.mT @ Z, float(shift))
+        W = factor.solve(Z.mT @ Y)
+        P = Z @ W
+        T = h = Z.new_empty(0)
+        if leverages:
+            chosen = Z if judged is None else Z[judged]
+            T = factor.solve(chosen.mT)
+            h = (chosen * T.mT).sum(dim=1)
+        ctx.factor, ctx.judged, ctx.leverages = factor, judged, leverages
+        ctx.save_for_backward(Z, Y, P, W, T)
+        return P, W, h
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor, gW: Tensor, c: Tensor) -> tuple[Any, ...]:
+        Z, Y, P, W, T = ctx.saved_tensors
+        U = ctx.factor.solve(gW + Z.mT @ g)
+        dZ = torch.cat([g - Z @ U, Y - P], dim=1) @ torch.cat([W, U], dim=1).mT
+        dshift = -(U * W).sum()
+        if ctx.leverages:
+            weighted = T * c
+            dZ.addmm_(Z, weighted @ T.mT, alpha=-2.0)
+            where = slice(None) if ctx.judged is None else ctx.judged
+            dZ[where] += 2.0 * weighted.mT
+            dshift = dshift - (c * T.square().sum(dim=0)).sum()
+        return dZ, None, dshift, None, None
+
+
+def primal_solve(
+    Z: Tensor, Y: Tensor, shift: Tensor, judged: Tensor | None = None, leverages: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Fitted ``P`` (n x m), weights ``W`` (p x m) and leverages of the judged rows, on the tape.
+
+    ``shift`` is ``n lambda``. Without ``leverages`` the third is empty; with them ``judged`` are
+    their rows, all where it is None.
+    """
+    return _PrimalSolve.apply(Z, Y, shift, judged, leverages)  # type: ignore[no-untyped-call]
+
+
+def supremum_of_features(features: FeatureMap, Z: Tensor) -> Any:
+    """``sup |phi(x)|^2``; where there is none that is known, its largest value on these rows."""
+    try:
+        return features.supremum()
+    except NoSupremum:
+        return Z.square().sum(dim=1).max()
+
+
+def features_of(features: FeatureMap, state: Any, X: Any) -> Tensor:
+    """The features of a table, checked: n rows of finite numbers."""
+    Z = features.apply(state, X)
+    if not isinstance(Z, Tensor) or Z.ndim != 2 or len(Z) != len(X):
+        got = tuple(Z.shape) if isinstance(Z, Tensor) else type(Z).__name__
+        raise InvalidInput(
+            f"the feature map {features!r} must give one row of p numbers for each of {len(X)} rows, got {got}; "
+            f"flatten its result with Z.reshape(len(X), -1)."
+        )
+    if not bool(torch.isfinite(Z.detach().sum())):
+        raise InvalidInput(
+            f"the feature map {features!r} must give finite numbers, got NaN or infinity; scale its input, "
+            f"or learn with a smaller `learning_rate`."
+        )
+    return Z
+
+
+class Primal:
+    """Evaluates objectives of feature maps."""
+
+    def evaluate(
+        self,
+        features: FeatureMap,
+        regularization: Tensor,
+        X: Any,
+        Y: Tensor,
+        objective: Objective,
+        judged: Tensor | None = None,
+        held_out: tuple[Any, Tensor] | None = None,
+    ) -> Terms:
+        """The terms at this map; gradients are left in the leaves of map and regularization.
+
+        ``judged`` are the rows that leave-one-out judges (None: all), ``held_out`` a second
+        table on which the risk is measured instead (eq. 10).
+        """
+        state = features.settle(Y)
+        Z = features_of(features, state, X)
+        alone = objective.leaves_out and held_out is None
+        P, W, h = primal_solve(Z, Y, len(Y) * regularization, judged, leverages=alone)
+        target = Y
+        if held_out is not None:
+            P, target = features_of(features, state, held_out[0]) @ W, held_out[1]
+        elif alone:
+            target = Y if judged is None else Y[judged]
+            P = P if judged is None else P[judged]
+            P = (P - h[:, None] * target) / (1 - h[:, None])
+        alpha_squared = objective.alpha_squared(lambda: supremum_of_features(features, Z))
+        floor = 1e-300 if Y.dtype == torch.float64 else 1e-30
+        complexity = (alpha_squared * W.square().sum().clamp(min=floor)).sqrt()
+        terms = objective(P, target, complexity, len(Y))
+        terms.objective.backward()
+        return Terms(*(float(term.detach()) for term in terms))

@@ -1,0 +1,64 @@
+"""What a feature map needs of the data: sums over rows, which add and subtract exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torte.embedding import FeatureLift, blocks
+from torte.solvers import Factor, factorize
+
+__all__ = ["Statistics", "factorize_gram", "measure"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """``gram = Z'Z`` (p x p), ``cross = Z'Y`` (p x m) and the number of rows behind them.
+
+    A monoid: the statistics of two tables together are the sum of theirs, in any order and
+    any number of parts; rows are forgotten by subtraction.
+    """
+
+    gram: Tensor
+    cross: Tensor
+    count: float
+
+    def __add__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            self.gram + other.gram, self.cross + other.cross, self.count + other.count
+        )
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        return Statistics(
+            self.gram - other.gram, self.cross - other.cross, self.count - other.count
+        )
+
+    def solve(self, regularization: float) -> Tensor:
+        """``W = (Z'Z + n lambda I)^-1 Z'Y`` (p x m)."""
+        return factorize_gram(self.gram, self.count * regularization).solve(self.cross)
+
+
+def factorize_gram(gram: Tensor, shift: float) -> Factor:
+    """The factor of ``Z'Z + shift I``."""
+
+    def assemble(jitter: float) -> Tensor:
+        A = gram.clone(memory_format=torch.contiguous_format)
+        A.diagonal().add_(shift + jitter)
+        return A
+
+    return factorize(assemble, unit=float(gram.diagonal().mean()))
+
+
+def measure(lift: FeatureLift, X: Any, Y: Tensor) -> Statistics:
+    """The statistics of some rows, block by block."""
+    gram = Y.new_zeros(lift.width, lift.width)
+    cross = Y.new_zeros(lift.width, Y.shape[1])
+    with torch.no_grad():
+        for start, stop in blocks(len(Y), lift.width):
+            Z = lift(X[start:stop])
+            gram.addmm_(Z.mT, Z)
+            cross.addmm_(Z.mT, Y[start:stop])
+    return Statistics(gram, cross, float(len(Y)))
