@@ -70,7 +70,9 @@ def estimator(method: str, d: int) -> MCEClassifier:
     return MCEClassifier(kernel, objective=PAPER, optimizer=Adam(0.1, max_iter=1000))
 
 
-def run_fold(method: str, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, float]:
+def run_fold(
+    method: str, X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> dict[str, float]:
     model = estimator(method, X.shape[1])
     began = time.perf_counter()
     model.fit(X[train], y[train])
@@ -81,7 +83,12 @@ def run_fold(method: str, X: np.ndarray, y: np.ndarray, train: np.ndarray, test:
     own = np.full(len(test), model.objective.epsilon)
     own[known] = P[np.flatnonzero(known), np.searchsorted(model.classes_, y[test][known])]
     accuracy = float((model.predict(X[test]) == y[test]).mean())
-    return {"accuracy": 100 * accuracy, "log_loss": float(-np.log(own).mean()), "seconds": seconds, "steps": model.n_iter_}
+    return {
+        "accuracy": 100 * accuracy,
+        "log_loss": float(-np.log(own).mean()),
+        "seconds": seconds,
+        "steps": model.n_iter_,
+    }
 
 
 def table(method: str, names: list[str], count: int) -> None:
@@ -123,16 +130,28 @@ def iris() -> None:
     X, y = load("iris")
     X = unit_range(X[:, :2])
     result = {}
-    for start, (scale, regularization) in {"overfitted": (0.1, 1e-4), "underfitted": (1.0, 1.0)}.items():
+    for start, (scale, regularization) in {
+        "overfitted": (0.1, 1e-4),
+        "underfitted": (1.0, 1.0),
+    }.items():
         train, test = train_test_split(np.arange(150), test_size=0.2, random_state=0)
         kernel = 1.0 * Gaussian(scale)
         model = MCEClassifier(
-            kernel, regularization=regularization, objective=PAPER, optimizer=Adam(0.01, max_iter=500)
+            kernel,
+            regularization=regularization,
+            objective=PAPER,
+            optimizer=Adam(0.01, max_iter=500),
         ).fit(X[train], y[train], monitor=(X[test], y[test]))
         before = model.history_[0]["test_accuracy"]
         after = float((model.predict(X[test]) == y[test]).mean())
-        result[start] = {"before": 100 * before, "after": 100 * after, "complexity": model.complexity_}
-        print(f"iris, {start} start: {100 * before:.2f} % -> {100 * after:.2f} %   paper 56.67 -> 73.33")
+        result[start] = {
+            "before": 100 * before,
+            "after": 100 * after,
+            "complexity": model.complexity_,
+        }
+        print(
+            f"iris, {start} start: {100 * before:.2f} % -> {100 * after:.2f} %   paper 56.67 -> 73.33"
+        )
     (RESULTS / "iris.json").write_text(json.dumps(result, indent=1))
 
 

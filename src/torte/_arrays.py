@@ -15,7 +15,14 @@ from torch import Tensor
 
 from torte.errors import InvalidInput
 
-__all__ = ["admit", "admit_labels", "admit_rows", "compute_device", "generator_from"]
+__all__ = [
+    "admit",
+    "admit_labels",
+    "admit_rows",
+    "compute_device",
+    "encode_labels",
+    "generator_from",
+]
 
 
 def compute_device(device: str) -> torch.device:
@@ -80,7 +87,7 @@ def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> 
             f"every example to one row with X.reshape(len(X), -1)."
         )
     _demand_finite(estimator, rows)
-    return rows
+    return np.require(rows, requirements="W")  # torch shares memory, and warns of read-only one
 
 
 def _column_name(estimator: BaseEstimator | None, position: int, X: Any = None) -> str:
@@ -143,6 +150,20 @@ def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
             f"needs examples of another one."
         )
     return encoder.classes_, codes
+
+
+def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
+    """The position of each label among known classes."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != rows:
+        raise InvalidInput(f"X and y must have the same number of rows, got {rows} and {len(y)}.")
+    unknown = [label for label in np.unique(y).tolist() if label not in set(classes.tolist())]
+    if unknown:
+        raise InvalidInput(
+            f"y must hold labels of the classes {classes.tolist()}, got {unknown[0]!r} too; declare every class "
+            f"in the first call, or drop the rows with it."
+        )
+    return np.searchsorted(classes, y)
 
 
 def admit(

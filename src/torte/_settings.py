@@ -8,6 +8,7 @@ import numpy as np
 
 from torte.errors import InvalidInput
 from torte.kernels import Kernel
+from torte.maps import FeatureMap
 from torte.objectives import Objective
 from torte.optimizers import Optimizer
 
@@ -24,10 +25,10 @@ def _is_number(value: Any) -> bool:
 def check_settings(estimator: Any) -> None:
     """Raise `InvalidInput` at the first argument that is not what it should be."""
     kernel, objective, optimizer = estimator.kernel, estimator.objective, estimator.optimizer
-    if kernel is not None and not isinstance(kernel, Kernel):
+    if kernel is not None and not isinstance(kernel, (Kernel, FeatureMap)):
         hint = "; call the class, as in Gaussian()" if isinstance(kernel, type) else ""
         raise InvalidInput(
-            f"`kernel` must be a kernel expression such as Gaussian(ard=True) or None, got {kernel!r}{hint}."
+            f"`kernel` must be a kernel expression such as Gaussian(ard=True), a feature map, or None, got {kernel!r}{hint}."
         )
     regularization = estimator.regularization
     if not _is_number(regularization) or not 0 < regularization < np.inf:

@@ -8,21 +8,39 @@ from typing import Any, Self
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torte import bounds
-from torte._arrays import admit, admit_rows, compute_device, generator_from
+from torte._arrays import (
+    admit,
+    admit_rows,
+    compute_device,
+    encode_labels,
+    generator_from,
+)
 from torte._settings import check_settings
 from torte._threads import suited_threads
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
 from torte.errors import InvalidInput
+from torte.incremental import add_rows, remove_rows
 from torte.kernels import Kernel
+from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, run
 
 __all__ = ["MCEClassifier"]
+
+
+def _has_feature_map(estimator: MCEClassifier) -> bool:
+    if isinstance(estimator.kernel, FeatureMap):
+        return True
+    raise AttributeError(
+        "partial_fit and forget need a feature map as `kernel`, such as Fourier(Gaussian()); a kernel's "
+        "embedding changes as a whole with every row, so fit anew."
+    )
 
 
 class MCEClassifier(ClassifierMixin, BaseEstimator):
@@ -34,9 +52,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel or None
-        Any kernel expression. None is a Gaussian with one length scale a column, started
-        from the data, beside a linear and a constant part, on standardized columns.
+    kernel : Kernel, FeatureMap or None
+        Any kernel expression, or a feature map: `torte.features`. None is a Gaussian beside a
+        Laplacian kernel, each with one length scale a column, started from the data.
     regularization : float
         ``lambda``, where learning starts.
     objective : Objective
@@ -87,7 +105,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Kernel | FeatureMap | None = None,
         *,
         regularization: float = 1.0,
         objective: Objective = RademacherBound(),  # noqa: B008 - a frozen value
@@ -146,17 +164,29 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         return self
 
+    @available_if(_has_feature_map)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Add a chunk of rows to the model, exactly; for feature maps only.
+
+        The map is fixed by the first chunk, or by `fit`; nothing is learned but the weights,
+        from sums over rows, so chunks of any size give the model of all rows at once.
+        ``classes``, all labels that will ever come, is needed in the first call.
+        """
+        add_rows(self, X, y, classes, first=not hasattr(self, "embedding_"))
+        return self
+
+    @available_if(_has_feature_map)  # type: ignore[untyped-decorator]
+    def forget(self, X: Any, y: Any) -> Self:
+        """Take rows out of the model again, exactly; for feature maps only."""
+        check_is_fitted(self)
+        remove_rows(self, X, y)
+        return self
+
     def _scorer(
         self, rows: Tensor, Y: Tensor, classes: np.ndarray, X: Any, y: Any
     ) -> Callable[[Description], dict[str, float]]:
         others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
-        codes = {label: code for code, label in enumerate(classes.tolist())}
-        unknown = sorted({str(label) for label in np.asarray(y).tolist() if label not in codes})
-        if unknown:
-            raise InvalidInput(
-                f"`monitor` must hold labels that y holds too, got {unknown[0]!r}; drop the rows with it."
-            )
-        truth = torch.tensor([codes[label] for label in np.asarray(y).tolist()], device=rows.device)
+        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=rows.device)
 
         def score(description: Description) -> dict[str, float]:
             embedding = condition(description, rows, Y, self.objective.epsilon).embedding
@@ -176,7 +206,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
-        """The raw ``p_hat`` (n x m): unbiased as the data grow, but neither clipped nor normalized."""
+        """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""
         rows = self._admitted(X)
         return _to_numpy(self.embedding_.decision_probabilities(rows))
 
@@ -252,11 +282,14 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         kernel without a supremum everywhere has one there.
         """
         check_is_fitted(self)
-        if domain is not None:
-            anchors = self.embedding_.weights
-            domain = tuple(
-                torch.as_tensor(np.asarray(end, dtype=np.float64)).to(anchors) for end in domain
+        if self._own_probabilities is None:
+            raise InvalidInput(
+                "risk_bound needs the probabilities of all training rows, which partial_fit and forget do "
+                "not keep; call fit on all rows at once."
             )
+        if domain is not None:
+            like = self.embedding_.weights
+            domain = tuple(torch.as_tensor(np.asarray(end, np.float64)).to(like) for end in domain)
         alpha = float(self.kernel_.supremum(domain)) ** 0.5
         return bounds.risk_bound(
             self._own_probabilities,

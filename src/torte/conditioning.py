@@ -69,7 +69,7 @@ def _condition_features(
     embedding = condition_on_statistics(lift, statistics, regularization, epsilon)
     P = embedding.decision_probabilities(X)
     squared_norm = float(embedding.weights.square().sum())
-    alpha_squared = float(supremum_of_features(features, few))
+    alpha_squared = float(supremum_of_features(features, lambda: statistics.largest))
     return Conditioned(embedding, P, squared_norm, alpha_squared, statistics)
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from torte.embedding import blocks
 from torte.errors import NoSupremum
 from torte.kernels.base import Kernel, count, rows
-from torte.objectives import Objective, Terms
+from torte.objectives import Objective, Terms, square_root
 from torte.solvers import Factor, factorize
 
 __all__ = ["Dual", "assemble_gram", "solve_dual", "supremum_or_largest"]
@@ -122,6 +122,11 @@ class Dual:
     def __init__(self) -> None:
         self._memory: Tensor | None = None
 
+    def scale(self, kernel: Kernel, X: Any, Y: Tensor) -> float:
+        """The size of ``k(x, x)``."""
+        with torch.no_grad():
+            return float(supremum_or_largest(kernel, kernel.represent(X)))
+
     def evaluate(
         self,
         kernel: Kernel,
@@ -161,9 +166,7 @@ class Dual:
             P_judged, target = Y[at] - V[at] / c[:, None], Y[at]
         else:
             P_judged = P
-        complexity = (
-            alpha_squared * (V * P).sum().clamp(min=1e-300 if V.dtype == torch.float64 else 1e-30)
-        ).sqrt()
+        complexity = square_root(alpha_squared * (V * P).sum())
         terms = objective(P_judged, target, complexity, n)
         terms.objective.backward()
 

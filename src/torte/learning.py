@@ -33,6 +33,8 @@ class Plan:
     left_out: int | None = None  # rows judged by leave-one-out in a step; None: all of the batch
     validation_fraction: float = 0.0
     to_the_end: bool = True  # False: a few steps are all that is wanted
+    rows: int | None = None  # at most so many rows, drawn once; None: all
+    weights: bool = True  # False: arrays (network weights, landmarks) stay as they are
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,19 @@ class Problem:
         on_step: Callable[[str], None] = lambda state: None,
         score: Callable[[Description], dict[str, float]] | None = None,
     ):
+        if plan.rows is not None and plan.rows < len(Y):
+            few = torch.randperm(len(Y), generator=generator)[: plan.rows]
+            X, Y = X[few], Y[few]
         self.X, self.Y, self.objective, self.plan, self.generator = X, Y, objective, plan, generator
-        unit = 1e-9 if Y.dtype == torch.float64 else 1e-5
-        self.parameters = Parameters(description, floors={("regularization",): unit})
         self.form = Primal() if isinstance(description.kernel, FeatureMap) else Dual()
+        # Below this ratio of lambda to k(x, x) a factorization is mostly rounding.
+        ratio = 1e-9 if Y.dtype == torch.float64 else 1e-5
+        floor = ratio * self.form.scale(description.kernel, X[:100], Y)  # type: ignore[arg-type]
+        self.parameters = Parameters(
+            description,
+            floors={("regularization",): floor},
+            held=lambda leaf: leaf.array and not plan.weights,
+        )
         self.sampler = Sampler(len(Y), plan.batch_size, generator)
         self.stochastic = plan.batch_size is not None and plan.batch_size < len(Y)
         self._fixed: list[Split] = []
@@ -183,7 +194,8 @@ def learn(
         return Learned(problem.parameters.freeze(free), problem.history, value, interrupted=True)
     if plan.to_the_end and not outcome.converged:
         warnings.warn(
-            f"Learning ended before its tolerance was met ({outcome.message}); give the optimizer a larger `max_iter`.",
+            f"Learning ended before its tolerance was met: {outcome.message}. A larger `max_iter` lets it go on; a "
+            f"failed line search means that it is as far as rounding allows.",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from torte.embedding import clip_normalize
@@ -45,6 +46,11 @@ def cross_entropy(P: Tensor, Y: Tensor, epsilon: float) -> Tensor:
     tensor(3.8005)
     """
     return -(Y * P.clamp(epsilon, 1.0).log()).sum(dim=1).mean()
+
+
+def square_root(value: Tensor) -> Tensor:
+    """``sqrt(value)``, with a gradient of zero instead of infinity at zero."""
+    return value.clamp(min=torch.finfo(value.dtype).tiny).sqrt()
 
 
 def multiplier(tau: float | str, n: int) -> float:

@@ -90,7 +90,7 @@ def fraction(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> 
 
 def drawn() -> Any:
     """Declare what `prepare` draws or takes from the data: an array, not learned, not compared."""
-    return dataclasses.field(default=None, repr=False, compare=False)
+    return dataclasses.field(default=None, repr=False, compare=False, kw_only=True)
 
 
 def real(default: Any = dataclasses.MISSING, *, from_data: bool = False) -> Any:
@@ -219,6 +219,8 @@ class Parametric:
 def _encode(value: Any) -> Any:
     if isinstance(value, Parametric):
         return value.to_dict()
+    if isinstance(value, tuple):
+        return [_encode(part) for part in value]
     return {"array": value.tolist()} if isinstance(value, np.ndarray) else value
 
 
@@ -237,12 +239,18 @@ class Parameters:
 
     ``start`` is that vector, ``bounds`` an (N, 2) array around it. `build` gives the value
     back with tensors in its fields, each a leaf of a fresh tape; `gradient` collects what
-    reached those leaves; `freeze` gives a value of plain numbers.
+    reached those leaves; `freeze` gives a value of plain numbers. ``floors`` are lower ends
+    of some paths, ``held`` tells the leaves that stay as they are.
     """
 
-    def __init__(self, value: Parametric, floors: Mapping[tuple[str, ...], float] | None = None):
+    def __init__(
+        self,
+        value: Parametric,
+        floors: Mapping[tuple[str, ...], float] | None = None,
+        held: Callable[[Leaf], bool] = lambda leaf: False,
+    ):
         self.value = value
-        self.leaves = list(value.leaves())
+        self.leaves = [leaf for leaf in value.leaves() if not held(leaf)]
         ends = np.cumsum([leaf.value.size for leaf in self.leaves], dtype=int)
         self._spans = [
             slice(int(end) - leaf.value.size, int(end))

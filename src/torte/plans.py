@@ -12,9 +12,10 @@ from torch import Tensor
 
 from torte._settings import check_batch
 from torte.conditioning import Description
-from torte.errors import MissingClassWarning
-from torte.kernels import Gaussian, Laplacian
+from torte.errors import InvalidInput, MissingClassWarning
+from torte.kernels import Gaussian, Kernel, Laplacian
 from torte.learning import Learned, Plan, Problem, learn
+from torte.maps import FeatureMap
 from torte.objectives import Objective
 from torte.optimizers import LBFGS, Adam
 from torte.progress import Progress
@@ -25,29 +26,43 @@ __all__ = ["DEFAULT_KERNEL", "FULL_ROWS", "plan", "run"]
 DEFAULT_KERNEL = 0.5 * Gaussian(ard=True) + 0.5 * Laplacian(ard=True)
 FULL_ROWS = 1500  # up to here every step sees all rows
 BATCH = 1000
-BATCH_STEPS = 200
-FINISH_STEPS = 12  # of L-BFGS on all rows, after batches
+BATCHES = Adam(max_iter=200, average=1 / 3)
+WEIGHTS = Adam(0.003, max_iter=300, average=0.1)  # of networks
+FINISH_STEPS = 12  # of L-BFGS on many rows, after batches
+FINISH_ROWS = 6000
 LEFT_OUT = 500  # rows judged in a step on more rows than FULL_ROWS
 STARTS = (1.0, 0.1, 0.01)  # multiples of the given lambda that "auto" tries first
 START_ROWS = 500  # on at most so many rows
 
 
-def plan(estimator: Any, n: int) -> list[Plan]:
+def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int) -> list[Plan]:
     """The runs of learning for n rows, one after the other; none where nothing is learned."""
     objective, optimizer, size = estimator.objective, estimator.optimizer, estimator.batch_size
     if optimizer is None or not objective.learns:
         return []
     left_out = getattr(objective, "left_out", None)
     fraction = float(estimator.validation_fraction)
+    if isinstance(optimizer, LBFGS) and size is not None and size < n:
+        raise InvalidInput(
+            f"`batch_size` must be None with LBFGS, which needs the same objective in every step, got {size}; use "
+            f"optimizer=Adam() for random batches."
+        )
     if optimizer != "auto":
         return [Plan(optimizer, size, left_out, fraction)]
+    finish = Plan(
+        LBFGS(max_iter=FINISH_STEPS),
+        None,
+        left_out or LEFT_OUT,
+        fraction,
+        to_the_end=False,
+        rows=FINISH_ROWS,
+        weights=False,
+    )
+    if any(leaf.array for leaf in kernel.leaves()):
+        return [Plan(WEIGHTS, min(size or BATCH, n), left_out, fraction), finish]
     if size is None and n <= FULL_ROWS:
         return [Plan(LBFGS(tol=1e-5), None, left_out, fraction)]
-    batches = Plan(Adam(max_iter=BATCH_STEPS, average=1 / 3), size or BATCH, left_out, fraction)
-    finish = Plan(
-        LBFGS(max_iter=FINISH_STEPS), None, left_out or LEFT_OUT, fraction, to_the_end=False
-    )
-    return [batches, finish]
+    return [Plan(BATCHES, min(size or BATCH, n), left_out, fraction), finish]
 
 
 def _warn_of_missing_classes(size: int | None, Y: Tensor) -> None:
@@ -78,6 +93,12 @@ def _best_start(
     return dataclasses.replace(start, regularization=start.regularization * best)
 
 
+def _for_rows(description: Description, learned_on: int, rows: int) -> Description:
+    """The description for another number of rows: ``n lambda`` is what acts."""
+    regularization = description.regularization * learned_on / rows
+    return dataclasses.replace(description, regularization=regularization)
+
+
 def run(
     estimator: Any,
     start: Description,
@@ -90,7 +111,7 @@ def run(
     n, objective = len(Y), estimator.objective
     check_batch(estimator.batch_size, n)
     _warn_of_missing_classes(estimator.batch_size, Y)
-    runs = plan(estimator, n)
+    runs = plan(estimator, start.kernel, n)
     if not runs:
         problem = Problem(start, X, Y, objective, Plan(LBFGS()), generator, score=score)
         value, _ = problem.evaluate(problem.parameters.start)
@@ -100,15 +121,9 @@ def run(
     if estimator.optimizer == "auto":
         description = _best_start(start, X, Y, objective, generator)
     for step in runs:
-        rows = step.batch_size or n
-        # n lambda is what acts: lambda follows the number of rows from one run to the next.
-        description = (
-            dataclasses.replace(
-                description, regularization=description.regularization * size / rows
-            )
-            if history
-            else description
-        )
+        rows = step.batch_size or min(n, step.rows or n)
+        if history:
+            description = _for_rows(description, size, rows)
         size = rows
         with Progress("learning", step.optimizer.steps, estimator.verbose) as progress:
             learned = learn(description, X, Y, objective, step, generator, progress.step, score)
@@ -116,4 +131,6 @@ def run(
         history += learned.history
         if learned.interrupted:
             break
+    if estimator.optimizer == "auto":  # a given optimizer's lambda is kept as it was learned
+        description = _for_rows(description, size, n)
     return Learned(description, history, value)

@@ -6,6 +6,7 @@ Algorithm 2: with ``A = Z'Z + n lambda I``, ``W = A^-1 Z'Y`` and ``P = Z W`` the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,10 +14,10 @@ from torch import Tensor
 
 from torte.errors import InvalidInput, NoSupremum
 from torte.maps import FeatureMap
-from torte.objectives import Objective, Terms
+from torte.objectives import Objective, Terms, square_root
 from torte.statistics import factorize_gram
 
-__all__ = ["Primal", "features_of", "primal_solve", "supremum_of_features"]
+__all__ = ["Primal", "features_of", "leave_one_out", "primal_solve", "supremum_of_features"]
 
 
 class _PrimalSolve(torch.autograd.Function):
@@ -70,12 +71,18 @@ def primal_solve(
     return _PrimalSolve.apply(Z, Y, shift, judged, leverages)  # type: ignore[no-untyped-call]
 
 
-def supremum_of_features(features: FeatureMap, Z: Tensor) -> Any:
-    """``sup |phi(x)|^2``; where there is none that is known, its largest value on these rows."""
+def supremum_of_features(features: FeatureMap, largest: Callable[[], Any]) -> Any:
+    """``sup |phi(x)|^2``; where there is none that is known, the largest on the rows at hand."""
     try:
         return features.supremum()
     except NoSupremum:
-        return Z.square().sum(dim=1).max()
+        return largest()
+
+
+def leave_one_out(P: Tensor, Y: Tensor, h: Tensor) -> Tensor:
+    """``p_hat`` of rows by the embedding of all others (n x m), from their leverages h."""
+    kept = (1 - h).clamp(min=torch.finfo(h.dtype).eps)[:, None]
+    return (P - h[:, None] * Y) / kept
 
 
 def features_of(features: FeatureMap, state: Any, X: Any) -> Tensor:
@@ -95,8 +102,21 @@ def features_of(features: FeatureMap, state: Any, X: Any) -> Tensor:
     return Z
 
 
+def _largest(Z: Tensor) -> Tensor:
+    return Z.square().sum(dim=1).max()
+
+
 class Primal:
     """Evaluates objectives of feature maps."""
+
+    def scale(self, features: FeatureMap, X: Any, Y: Tensor) -> float:
+        """The size of ``|phi(x)|^2``."""
+        with torch.no_grad():
+            Z = features_of(features, features.settle(Y), X)
+            return max(
+                float(supremum_of_features(features, lambda: _largest(Z))),
+                torch.finfo(Z.dtype).tiny,
+            )
 
     def evaluate(
         self,
@@ -123,10 +143,11 @@ class Primal:
         elif alone:
             target = Y if judged is None else Y[judged]
             P = P if judged is None else P[judged]
-            P = (P - h[:, None] * target) / (1 - h[:, None])
-        alpha_squared = objective.alpha_squared(lambda: supremum_of_features(features, Z))
-        floor = 1e-300 if Y.dtype == torch.float64 else 1e-30
-        complexity = (alpha_squared * W.square().sum().clamp(min=floor)).sqrt()
+            P = leave_one_out(P, target, h)
+        alpha_squared = objective.alpha_squared(
+            lambda: supremum_of_features(features, lambda: _largest(Z))
+        )
+        complexity = square_root(alpha_squared * W.square().sum())
         terms = objective(P, target, complexity, len(Y))
         terms.objective.backward()
         return Terms(*(float(term.detach()) for term in terms))

@@ -16,7 +16,7 @@ __all__ = ["Statistics", "factorize_gram", "measure"]
 
 @dataclass(frozen=True)
 class Statistics:
-    """``gram = Z'Z`` (p x p), ``cross = Z'Y`` (p x m) and the number of rows behind them.
+    """``gram = Z'Z`` (p x p), ``cross = Z'Y`` (p x m), the number of rows and the largest ``|z|^2``.
 
     A monoid: the statistics of two tables together are the sum of theirs, in any order and
     any number of parts; rows are forgotten by subtraction.
@@ -25,16 +25,17 @@ class Statistics:
     gram: Tensor
     cross: Tensor
     count: float
+    largest: float = 0.0
 
     def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            self.gram + other.gram, self.cross + other.cross, self.count + other.count
-        )
+        gram, cross = self.gram + other.gram, self.cross + other.cross
+        largest = max(self.largest, other.largest)
+        return Statistics(gram, cross, self.count + other.count, largest)
 
     def __sub__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            self.gram - other.gram, self.cross - other.cross, self.count - other.count
-        )
+        # Which row was the largest is not kept, so `largest` stays: an upper bound.
+        gram, cross = self.gram - other.gram, self.cross - other.cross
+        return Statistics(gram, cross, self.count - other.count, self.largest)
 
     def solve(self, regularization: float) -> Tensor:
         """``W = (Z'Z + n lambda I)^-1 Z'Y`` (p x m)."""
@@ -56,9 +57,11 @@ def measure(lift: FeatureLift, X: Any, Y: Tensor) -> Statistics:
     """The statistics of some rows, block by block."""
     gram = Y.new_zeros(lift.width, lift.width)
     cross = Y.new_zeros(lift.width, Y.shape[1])
+    largest = 0.0
     with torch.no_grad():
         for start, stop in blocks(len(Y), lift.width):
             Z = lift(X[start:stop])
             gram.addmm_(Z.mT, Z)
             cross.addmm_(Z.mT, Y[start:stop])
-    return Statistics(gram, cross, float(len(Y)))
+            largest = max(largest, float(Z.square().sum(dim=1).max()))
+    return Statistics(gram, cross, float(len(Y)), largest)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,6 +52,17 @@ class Stationary(Kernel):
         """Distances between the rows of X for which this kernel wants a typical value."""
         return torch.nn.functional.pdist(X)
 
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        """Draws from the spectral density at unit length scale, made of normal draws G (k x d).
+
+        With ``w`` such a draw, ``k(x, y) = E cos(w . (x - y))`` in units of the length scale.
+        """
+        raise InvalidInput(
+            f"`kernel` of Fourier must be a kernel with a known spectral density (Gaussian, Laplacian, "
+            f"Matern, RationalQuadratic or Periodic, their sums and products), got {type(self).__name__}; "
+            f"use Nystroem, which works with any kernel."
+        )
+
     def prepare(self, X: Any, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
         d = X.shape[1]
         scale = self.length_scale
@@ -89,7 +101,7 @@ class Stationary(Kernel):
         return 1.0
 
     def __repr__(self) -> str:
-        # What is at its default goes without saying; a tuple already says that there is one a column.
+        # What is at its default goes without saying.
         said = [
             f"{field.name}={value!r}"
             for field in fields(self)
@@ -112,6 +124,16 @@ class Gaussian(Stationary):
 
     def profile(self, H: Tensor) -> Tensor:
         return H.exp_()
+
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G
+
+
+def _by_gamma(G: Tensor, shape: float, generator: torch.Generator) -> Tensor:
+    """One draw a row from the gamma distribution of this shape, with mean one."""
+    seed = int(torch.randint(2**31, (), generator=generator))
+    draws = np.random.default_rng(seed).gamma(shape, 1.0 / shape, size=(len(G), 1))
+    return torch.as_tensor(draws, dtype=G.dtype, device=G.device)
 
 
 class _Matern(torch.autograd.Function):
@@ -157,6 +179,9 @@ class Matern12(Stationary):
     def profile(self, H: Tensor) -> Tensor:
         return _Matern.apply(H, 1)  # type: ignore[no-untyped-call]
 
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G / _by_gamma(G, 0.5, generator).sqrt()  # Student's t, 1 degree of freedom
+
 
 @dataclass(frozen=True, repr=False)
 class Matern32(Stationary):
@@ -170,6 +195,9 @@ class Matern32(Stationary):
     def profile(self, H: Tensor) -> Tensor:
         return _Matern.apply(H, 3)  # type: ignore[no-untyped-call]
 
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G / _by_gamma(G, 1.5, generator).sqrt()  # Student's t, 3 degrees of freedom
+
 
 @dataclass(frozen=True, repr=False)
 class Matern52(Stationary):
@@ -182,6 +210,9 @@ class Matern52(Stationary):
 
     def profile(self, H: Tensor) -> Tensor:
         return _Matern.apply(H, 5)  # type: ignore[no-untyped-call]
+
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G / _by_gamma(G, 2.5, generator).sqrt()  # Student's t, 5 degrees of freedom
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,6 +229,9 @@ class RationalQuadratic(Stationary):
     def profile(self, H: Tensor) -> Tensor:
         alpha = torch.as_tensor(self.alpha, dtype=H.dtype, device=H.device)
         return torch.exp(-alpha * torch.log1p(-H / alpha))
+
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G * _by_gamma(G, float(self.alpha), generator).sqrt()
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,6 +253,10 @@ class Laplacian(Stationary):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.profile(-torch.cdist(A, B, p=1.0))
+
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        # One Cauchy draw a column: the normal draw's quantile, taken of a Cauchy distribution.
+        return torch.tan(math.pi * (torch.special.ndtr(G) - 0.5))
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,3 +292,6 @@ class Periodic(Stationary):
 
     def profile(self, H: Tensor) -> Tensor:
         return H.exp_()
+
+    def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
+        return G

@@ -1,0 +1,127 @@
+"""Nystroem features: rows compared to landmarks, whitened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from torte.errors import InvalidInput
+from torte.features.landmarks import CHOICES, choose
+from torte.kernels.base import Kernel
+from torte.maps import Domain, FeatureMap
+from torte.parameters import Leaf, drawn
+
+__all__ = ["Nystroem"]
+
+
+@dataclass(frozen=True)
+class Nystroem(FeatureMap):
+    """``phi(x) = L^-1 k(landmarks, x)`` with ``L L' = k(landmarks, landmarks)``.
+
+    ``phi(x) . phi(y)`` is the kernel's projection on the span of the landmarks: exact where x
+    or y is one. Any kernel; its hyperparameters are learned through the map.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel to approximate.
+    n_components : int
+        Number of landmarks; all rows where there are fewer.
+    landmarks : "uniform", "k-means", "herding", "pivoted" or array
+        Random rows; centers of clusters; kernel herding; randomly pivoted Cholesky; or given
+        rows (p x d).
+    learned : bool
+        Whether the landmarks themselves move with the gradient.
+
+    >>> import numpy as np, torch
+    >>> from torte.features import Nystroem
+    >>> from torte.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(12, 2))
+    >>> Z = Nystroem(Gaussian(1.0), landmarks=X)(X)
+    >>> bool(np.allclose(Z @ Z.T, Gaussian(1.0)(X)))
+    True
+    """
+
+    kernel: Kernel
+    n_components: int = 512
+    landmarks: Any = "uniform"
+    learned: bool = False
+    points: np.ndarray | None = drawn()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.kernel, Kernel):
+            raise InvalidInput(f"`kernel` of Nystroem must be a kernel, got {self.kernel!r}.")
+        if not isinstance(self.n_components, int) or self.n_components < 1:
+            raise InvalidInput(
+                f"`n_components` of Nystroem must be a whole number of at least 1, got {self.n_components!r}."
+            )
+        if isinstance(self.landmarks, str):
+            if self.landmarks not in CHOICES:
+                raise InvalidInput(
+                    f"`landmarks` of Nystroem must be {', '.join(map(repr, CHOICES))} or an array of rows, got {self.landmarks!r}."
+                )
+            return
+        given = np.asarray(self.landmarks, dtype=np.float64)
+        if given.ndim != 2 or len(given) == 0:
+            raise InvalidInput(
+                f"`landmarks` of Nystroem must be a table of rows (p x d), got an array of shape {given.shape}."
+            )
+        # A tuple of tuples: the value stays frozen, comparable and hashable.
+        object.__setattr__(self, "landmarks", tuple(map(tuple, given.tolist())))
+        if self.points is None:
+            object.__setattr__(self, "points", given)
+
+    def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
+        kernel = self.kernel.prepare(X, columns, generator)
+        points = self.points
+        if points is None:
+            points = (
+                choose(self.landmarks, kernel, X, self.n_components, generator)
+                .cpu()
+                .double()
+                .numpy()
+            )
+        elif points.shape[1] != X.shape[1]:
+            raise InvalidInput(
+                f"`landmarks` of Nystroem has {points.shape[1]} columns, but X has {X.shape[1]}."
+            )
+        return self.substitute({("kernel",): kernel, ("points",): points})
+
+    def leaves(self) -> Iterator[Leaf]:
+        yield from super().leaves()
+        if self.learned and self.points is not None:
+            yield Leaf.of(("points",), "real", self.points)
+
+    def settle(self, like: Tensor) -> Any:
+        if self.points is None:
+            raise InvalidInput(
+                "Nystroem has no landmarks yet: fit an estimator with it, or call prepare(X, None, "
+                "generator) first."
+            )
+        points = torch.as_tensor(self.points, dtype=like.dtype, device=like.device)
+        anchors = self.kernel.represent(points)
+        K = self.kernel.compare(anchors, anchors)
+        # Rounding of the gram matrix alone makes it indefinite; a few dozen roundings mend it.
+        jitter = 100 * torch.finfo(K.dtype).eps * K.diagonal().mean()
+        eye = torch.eye(len(K), dtype=K.dtype, device=K.device)
+        L, info = torch.linalg.cholesky_ex(K + jitter * eye)
+        for _ in range(6):
+            if int(info) == 0:
+                break
+            jitter = 10 * jitter
+            L, info = torch.linalg.cholesky_ex(K + jitter * eye)
+        return anchors, L
+
+    def apply(self, state: Any, X: Tensor) -> Tensor:
+        anchors, L = state
+        compared = self.kernel.compare(anchors, self.kernel.represent(X))
+        return torch.linalg.solve_triangular(L, compared, upper=False).mT
+
+    def supremum(self, domain: Domain = None) -> Any:
+        return self.kernel.supremum(domain)  # a projection: |phi(x)|^2 <= k(x, x)
