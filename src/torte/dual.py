@@ -116,6 +116,25 @@ def _hand_on(leaf: Any, representation: Any) -> None:
         representation.backward(leaf.grad)
 
 
+class Sensitivity(NamedTuple):
+    """``dq/dA = -(U V' + V U') / 2 - C diag(g) C'``; without rows left out C and g are None."""
+
+    U: Tensor
+    V: Tensor
+    C: Tensor | None
+    g: Tensor | None
+
+    def upper(self, start: int, stop: int) -> Tensor:
+        """Rows start:stop from column start on; what is below the diagonal counts here, twice."""
+        left = torch.cat([self.U[start:stop], self.V[start:stop]], dim=1)
+        right = torch.cat([self.V[start:], self.U[start:]], dim=1)
+        S = torch.mm(left, right.mT).mul_(-0.5)
+        if self.C is not None and self.g is not None:
+            S.addmm_(self.C[start:stop] * self.g, self.C[start:].mT, alpha=-1.0)
+        S[:, stop - start :] *= 2.0
+        return S
+
+
 class Dual:
     """Evaluates objectives of kernels; keeps the n x n memory from one step to the next."""
 
@@ -174,42 +193,31 @@ class Dual:
             G = V.grad if V.grad is not None else torch.zeros_like(V)
             V = V.detach()
             U = factor.solve(G)
-            left, right = [-0.5 * U, -0.5 * V], [V, U]
+            g = None if c is None else c.grad
             trace = -(U * V).sum()
-            if C is not None and c is not None and c.grad is not None:
-                left.append(C * -c.grad)
-                right.append(C)
-                trace = trace - (c.grad * C.square().sum(dim=0)).sum()
+            if C is not None and g is not None:
+                trace = trace - (g * C.square().sum(dim=0)).sum()
             if regularization.requires_grad:
                 known = 0.0 if regularization.grad is None else regularization.grad
                 regularization.grad = known + n * trace
-        self._pull_back(kernel, A, taped, torch.cat(left, dim=1), torch.cat(right, dim=1))
+        self._pull_back(kernel, A, taped, Sensitivity(U, V, C, g))
         _hand_on(A, whole)
         return Terms(*(_number(term) for term in terms))
 
     @staticmethod
-    def _pull_back(
-        kernel: Kernel, A: Any, taped: Tensor | None, left: Tensor, right: Tensor
-    ) -> None:
-        """Contract ``left right'``, the symmetric sensitivity to K, with dK, block by block."""
+    def _pull_back(kernel: Kernel, A: Any, taped: Tensor | None, S: Sensitivity) -> None:
+        """Contract the sensitivity to K with dK, block by block."""
         n = count(A)
         if taped is not None:
             if taped.requires_grad:
-                S = torch.zeros(n, n, dtype=left.dtype, device=left.device)
+                whole = torch.zeros(n, n, dtype=taped.dtype, device=taped.device)
                 for start in range(0, n, _ROWS):
                     stop = min(start + _ROWS, n)
-                    S[start:stop, start:] = _upper(left, right, start, stop)
-                torch.autograd.backward(taped, S)
+                    whole[start:stop, start:] = S.upper(start, stop)
+                torch.autograd.backward(taped, whole)
             return
         for start, stop in blocks(n, n):
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if not block.requires_grad:
                 return
-            torch.autograd.backward(block, _upper(left, right, start, stop))
-
-
-def _upper(left: Tensor, right: Tensor, start: int, stop: int) -> Tensor:
-    """Rows start:stop of ``left right'`` from column start on; what is below counts twice."""
-    S = left[start:stop] @ right[start:].mT
-    S[:, stop - start :] *= 2.0
-    return S
+            torch.autograd.backward(block, S.upper(start, stop))
