@@ -6,8 +6,8 @@
 
 Every variant differs from the default estimator in one thing and is judged beside it on the
 same test rows. Every finished fold is kept in benchmarks/results/defaults.json, so an
-interrupted run goes on where it stopped. One thread a fit, and seconds are those of the processor: they compare with
-each other whatever else the machine does.
+interrupted run goes on where it stopped. One thread a fit, and seconds are the processor's:
+they compare with each other whatever else the machine does.
 """
 
 from __future__ import annotations

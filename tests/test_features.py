@@ -20,7 +20,7 @@ import naive
 from torte import MCEClassifier
 from torte.conditioning import Description
 from torte.dual import Dual
-from torte.errors import InvalidInput, NoSupremum, PrecisionWarning
+from torte.errors import InvalidInput, NoSupremum, PrecisionWarning, WideFeaturesWarning
 from torte.features import FeatureMap, Fourier, Module, Network, Nystroem, Polynomials, Standardize
 from torte.kernels import (
     Gaussian,
@@ -195,6 +195,7 @@ def test_orthogonal_frequencies_beat_plain_ones():
     assert orthogonal < 0.95 * plain
 
 
+@pytest.mark.filterwarnings("ignore::torte.errors.WideFeaturesWarning")
 def test_probabilities_of_approximations_improve(blobs):
     X, y = blobs
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -297,6 +298,16 @@ def test_batches_and_precisions(blobs):
     assert single.embedding_.weights.dtype == torch.float32
 
 
+def test_more_features_than_rows_is_told(blobs):
+    X, y = blobs
+    with pytest.warns(
+        WideFeaturesWarning, match="gives 100 features for 90 rows; .* Linear.. @ map"
+    ):
+        wide = MCEClassifier(Fourier(Gaussian(2.0), 100), **AS_GIVEN, random_state=0).fit(X, y)
+    dual = MCEClassifier(Linear() @ wide.kernel_, **AS_GIVEN).fit(X, y)
+    np.testing.assert_allclose(dual.predict_proba(X), wide.predict_proba(X), atol=1e-8)
+
+
 def test_float32_falls_back_and_says_so():
     # Between what float32 can factorize and what rounding of K itself forbids.
     K = Gaussian(3.0).gram(torch.linspace(0, 1, 90)[:, None])
@@ -387,6 +398,7 @@ def test_statistics_are_a_monoid():
 def test_scikit_learn_contract(estimator, check):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Lazy modules are a new feature")
+        warnings.simplefilter("ignore", WideFeaturesWarning)  # the checks' tables are tiny
         check(estimator)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from torte._settings import check_settings
 from torte._threads import suited_threads
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
-from torte.errors import InvalidInput
+from torte.errors import InvalidInput, WideFeaturesWarning
 from torte.incremental import add_rows, remove_rows
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
@@ -157,6 +158,13 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.objective_value_ = learned.objective_value
         fitted = condition(description, rows, Y, self.objective.epsilon)
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
+        if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
+            warnings.warn(
+                f"`kernel` gives {fitted.embedding.lift.width} features for {len(rows)} rows; with fewer features than "
+                f"rows it is cheap, with more its kernel form, Linear() @ map, is the same model at less cost.",
+                WideFeaturesWarning,
+                stacklevel=3,
+            )
         self._own_probabilities = _to_numpy((fitted.P * Y).sum(dim=1))
         self._norm = fitted.squared_norm**0.5
         alpha_squared = float(self.objective.alpha_squared(lambda: fitted.alpha_squared))

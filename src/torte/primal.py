@@ -33,7 +33,7 @@ class _PrimalSolve(torch.autograd.Function):
     def forward(
         ctx: Any, Z: Tensor, Y: Tensor, shift: Tensor, judged: Tensor | None, leverages: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        factor = factorize_gram(Z.mT @ Z, float(shift))
+        factor = factorize_gram(Z.mT @ Z, shift.item())
         W = factor.solve((Y.mT @ Z).mT)  # twice as fast as Z'Y: one pass along the rows of Z
         P = Z @ W
         T = h = Z.new_empty(0)
