@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ def factorize(assemble: Callable[[float], Tensor], unit: float) -> Factor:
         jitter *= 10.0
         if (lower := _cholesky(assemble(jitter))) is not None:
             warnings.warn(
-                f"A + n lambda I was not positive definite in {name}; {jitter:.1e} more on its diagonal "
+                f"A + n lambda I was not positive definite in {name}; about {10.0 ** round(math.log10(jitter)):.0e} more on its diagonal "
                 f"made it so. A larger `regularization` or dtype='float64' avoids this.",
                 JitterWarning,
                 stacklevel=2,
