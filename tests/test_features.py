@@ -58,6 +58,11 @@ MAPS = [
     Module(partial(nn.Linear, 3, 4)),
     Standardize(),
 ]
+ON_MAPS = [
+    Gaussian(0.8) @ Network((5, 4), activation="tanh", dropout=0.0),
+    Matern32(1.2) @ Nystroem(Gaussian(1.5), 6, learned=True) + 0.3,
+    (Linear() + 0.5) @ Fourier(Gaussian(1.0, ard=True), 8),
+]
 everyone = pytest.mark.parametrize("features", MAPS, ids=lambda m: repr(m)[:60])
 
 
@@ -135,7 +140,7 @@ RISKS = {
 
 
 @pytest.mark.parametrize("risk", RISKS)
-@everyone
+@pytest.mark.parametrize("features", MAPS + ON_MAPS, ids=lambda m: repr(m)[:60])
 def test_gradient_agrees_with_central_differences(features, risk, points):
     X, _, Y = points
     objective, settings = RISKS[risk]
