@@ -103,7 +103,11 @@ def estimator(method: str, d: int, seed: int) -> MCEClassifier:
     if method == "gmce":
         return MCEClassifier(1.0 * Gaussian((1.0,) * d), objective=PAPER, optimizer=adam)
     network = Network(
-        LAYERS[method], initialization="truncated-normal", standardize=False, dropout=0.0
+        LAYERS[method],
+        activation="relu",
+        dropout=0.0,
+        initialization="truncated-normal",
+        standardize=False,
     )
     objective = dataclasses.replace(PAPER, alpha=1.0)
     # float32 as in the original: in float64 yeast's networks fit their training rows further.

@@ -72,7 +72,7 @@ class Network(WeightedMap):
     ----------
     layers : tuple of int
         Units of each layer; the last is the number of features p.
-    activation : "relu", "gelu", "silu" or "tanh"
+    activation : "tanh", "relu", "gelu" or "silu"
     dropout : float
         Share of the last layer's features left out in a step of learning.
     initialization : "kaiming" or "truncated-normal"
@@ -84,11 +84,11 @@ class Network(WeightedMap):
     >>> from torte import MCEClassifier
     >>> from torte.features import Network
     >>> MCEClassifier(Network((16, 32, 8))).kernel
-    Network(layers=(16, 32, 8), activation='relu', dropout=0.5, initialization='kaiming', standardize=True)
+    Network(layers=(16, 32, 8), activation='tanh', dropout=0.5, initialization='kaiming', standardize=True)
     """
 
     layers: tuple[int, ...] = (256, 128)
-    activation: str = "relu"
+    activation: str = "tanh"
     dropout: float = 0.5
     initialization: str = "kaiming"
     standardize: bool = True
