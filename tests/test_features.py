@@ -341,7 +341,7 @@ def test_grid_search_over_recipes(blobs):
 
 
 INCREMENTAL = [
-    Fourier(Gaussian(2.0), 64),
+    Fourier(Gaussian(2.0), 48),
     Polynomials(2, gamma=0.5),
     Nystroem(Gaussian(2.0), landmarks=np.random.default_rng(0).normal(size=(20, 4))),
 ]
@@ -373,7 +373,7 @@ def test_rows_are_taken_out_again(features, blobs):
 
 def test_learned_models_go_on(blobs):
     X, y = blobs
-    model = MCEClassifier(Fourier(Gaussian(ard=True), 64), random_state=0).fit(X[:60], y[:60])
+    model = MCEClassifier(Fourier(Gaussian(ard=True), 48), random_state=0).fit(X[:60], y[:60])
     kernel = model.kernel_
     model.partial_fit(X[60:], y[60:])
     assert model.kernel_ is kernel

@@ -25,6 +25,7 @@ LAYERS = [
     {"plans", "incremental", "nn"},
     {"classifier"},
     {"__init__"},
+    {"cli"},
 ]
 
 

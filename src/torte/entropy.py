@@ -29,4 +29,4 @@ def embedding_entropy(P: np.ndarray) -> np.ndarray:
     array([ 0.653, -0.105])
     """
     positive = np.where(P > 0, P, 1.0)
-    return -(positive * np.log(positive)).sum(axis=1)
+    return 0.0 - (positive * np.log(positive)).sum(axis=1)  # 0.0 - 0.0 is 0.0, where -0.0 is not

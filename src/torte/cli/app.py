@@ -1,0 +1,19 @@
+"""All commands of ``torte``."""
+
+from __future__ import annotations
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="torte",
+    help="Kernel classifiers with learned hyperparameters, for people with a table.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@app.callback()
+def root() -> None:
+    """Kernel classifiers with learned hyperparameters, for people with a table."""
