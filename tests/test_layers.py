@@ -25,6 +25,7 @@ LAYERS = [
     {"plans", "incremental", "nn"},
     {"classifier"},
     {"__init__"},
+    {"tabular", "expressions", "comparison", "baselines"},
     {"cli"},
 ]
 
@@ -45,6 +46,14 @@ def test_imports_go_downwards():
         assert room in rank, f"{room} has no layer yet"
         for name in imported(path):
             assert rank[name] < rank[room] or name == room, f"{path.name} imports {name}"
+
+
+def test_importing_does_not_wait_for_torch():
+    code = (
+        "import sys, torte, torte.cli.app; print({'torch', 'sklearn', 'pyarrow'} & {*sys.modules})"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
 
 
 def test_importing_is_quiet_and_takes_only_what_it_needs():
