@@ -25,7 +25,8 @@ LAYERS = [
     {"plans", "incremental", "nn"},
     {"classifier"},
     {"__init__"},
-    {"tabular", "expressions", "comparison", "baselines"},
+    {"inspection", "tabular", "expressions", "baselines"},
+    {"plots", "report", "comparison"},
     {"cli"},
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,10 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from torte.errors import InvalidInput
+from torte.inspection import reliability
 
-__all__ = ["SCORES", "Comparison", "Record", "calibration_error", "compare", "scores"]
+__all__ = ["SCORES", "Comparison", "Record", "compare", "scores"]
 
-BINS = 15
 FLOOR = 1e-15  # of a probability in a log loss, where a classifier says zero
 SCORES = ("accuracy", "log_loss", "brier")
 
@@ -35,20 +36,6 @@ def scores(P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
         "log_loss": float(-np.log(np.clip(own, FLOOR, 1.0)).mean()),
         "brier": float(((P**2).sum(axis=1) - 2 * own + 1).mean()),
     }
-
-
-def calibration_error(P: np.ndarray, codes: np.ndarray, bins: int = BINS) -> float:
-    """Expected calibration error: ``sum_b n_b/n |accuracy_b - confidence_b|`` over equal bins.
-
-    >>> import numpy as np
-    >>> from torte.comparison import calibration_error
-    >>> round(calibration_error(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0, 1])), 3)
-    0.4
-    """
-    confidence = P.max(axis=1)
-    surplus = (P.argmax(axis=1) == codes) - confidence
-    at = np.minimum((confidence * bins).astype(int), bins - 1)
-    return float(np.abs(np.bincount(at, weights=surplus, minlength=bins)).sum() / len(codes))
 
 
 @dataclass
@@ -127,7 +114,7 @@ def compare(
                 record.folds[score].append(value)
             on_fold(name, fold)
     for record in records.values():
-        record.calibration_error = calibration_error(record.out_of_fold, codes)
+        record.calibration_error = reliability(codes, record.out_of_fold).error
     return records
 
 
@@ -138,8 +125,6 @@ def _weighted(model: Any, weights: np.ndarray) -> dict[str, Any]:
 
 def _without_warning(split: StratifiedKFold, codes: np.ndarray) -> Any:
     """The folds; a class rarer than they are many is missing from some, which is no harm here."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
         return list(split.split(codes, codes))
