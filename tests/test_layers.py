@@ -13,7 +13,8 @@ ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
     {"errors", "progress", "_threads"},
-    {"parameters", "_arrays", "entropy", "bounds"},
+    {"parameters", "_arrays", "_weights", "entropy", "bounds"},
+    {"_targets"},
     {"maps"},
     {"kernels"},
     {"features", "solvers"},
