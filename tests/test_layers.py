@@ -13,8 +13,8 @@ ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
     {"errors", "progress", "_threads"},
-    {"parameters", "_arrays", "entropy", "bounds"},
-    {"maps"},
+    {"parameters", "_arrays", "entropy", "bounds", "_container"},
+    {"maps", "_forms"},
     {"kernels"},
     {"features", "solvers"},
     {"embedding"},
@@ -22,7 +22,7 @@ LAYERS = [
     {"dual", "primal"},
     {"conditioning", "_settings"},
     {"learning"},
-    {"plans", "incremental", "nn"},
+    {"plans", "incremental", "nn", "persistence", "_models"},
     {"classifier"},
     {"__init__"},
     {"cli"},
