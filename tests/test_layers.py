@@ -13,9 +13,9 @@ ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
     {"errors", "progress", "_threads"},
-    {"parameters", "_arrays", "_weights", "entropy", "bounds"},
+    {"parameters", "_arrays", "_weights", "entropy", "bounds", "_container"},
     {"_targets"},
-    {"maps"},
+    {"maps", "_forms"},
     {"kernels"},
     {"features", "solvers"},
     {"embedding"},
@@ -23,7 +23,7 @@ LAYERS = [
     {"dual", "primal"},
     {"conditioning", "_settings"},
     {"learning"},
-    {"plans", "incremental", "nn"},
+    {"plans", "incremental", "nn", "persistence", "_models"},
     {"classifier"},
     {"__init__"},
     {"inspection", "tabular", "expressions", "baselines"},

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torte.classifier import MCEClassifier
+    from torte.persistence import load
 
-__all__ = ["MCEClassifier"]
+__all__ = ["MCEClassifier", "load"]
 __version__ = "0.1.0"
 
-# Imported when first asked for: `torte --help` need not wait for torch.
-_HOMES = {"MCEClassifier": "torte.classifier"}
-_ROOMS = ("errors", "features", "kernels", "objectives", "optimizers")
+# Imported when one is first asked for: `torte --help` need not wait for torch. All at once,
+# for `load` knows the classes that have been imported.
+_HOMES = {"MCEClassifier": "torte.classifier", "load": "torte.persistence"}
+_ROOMS = ("errors", "features", "kernels", "objectives", "optimizers", "persistence")
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        for home in _HOMES.values():
+            module = import_module(home)
+            globals().update({n: getattr(module, n) for n, at in _HOMES.items() if at == home})
+        return globals()[name]
     if name in _ROOMS:
         return import_module(f"torte.{name}")
     raise AttributeError(f"module 'torte' has no attribute {name!r}")
