@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any, Self
@@ -13,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from torte import bounds
+from torte import bounds, persistence
 from torte._arrays import admit_rows, compute_device, encode_labels, generator_from
+from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
 from torte._targets import admit
 from torte._threads import suited_threads
@@ -335,6 +337,21 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             self.objective.epsilon if epsilon is None else epsilon,
             self._own_weights,
         )
+
+    # -- files ------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file, whole or not at all; `torte.load` reads it.
+
+        The file holds arrays and JSON, no pickle and no code: what predicts, what was learned
+        and the history of learning, the settings, and for feature maps the sums that
+        `partial_fit` continues. The same model gives the same bytes.
+        """
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+
+savable_estimator(MCEClassifier, check_classifier)
 
 
 def _to_numpy(P: Tensor) -> np.ndarray:
