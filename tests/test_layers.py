@@ -23,8 +23,10 @@ LAYERS = [
     {"conditioning", "_settings"},
     {"learning"},
     {"plans", "incremental", "nn"},
+    {"streams"},
     {"classifier"},
     {"__init__"},
+    {"dask"},
     {"cli"},
 ]
 
