@@ -24,9 +24,10 @@ LAYERS = [
     {"conditioning", "_settings"},
     {"learning"},
     {"plans", "incremental", "nn", "persistence", "_models"},
+    {"streams"},
     {"classifier"},
     {"__init__"},
-    {"inspection", "tabular", "expressions", "baselines"},
+    {"dask", "inspection", "tabular", "expressions", "baselines"},
     {"plots", "report", "comparison"},
     {"cli"},
 ]

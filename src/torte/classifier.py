@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -23,12 +22,13 @@ from torte._threads import suited_threads
 from torte._weights import resampled
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
-from torte.errors import InvalidInput, WideFeaturesWarning
-from torte.incremental import add_rows, remove_rows
+from torte.errors import InvalidInput
+from torte.incremental import add_rows, remove_rows, warn_if_wide
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, run
+from torte.streams import Rows, as_rows, fit_rows, over_chunks
 
 __all__ = ["MCEClassifier"]
 
@@ -137,7 +137,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         monitor: tuple[Any, Any] | None = None,
@@ -150,7 +150,15 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
         ``monitor=(X_test, y_test)`` adds ``test_accuracy`` and ``test_log_loss`` to every
         record of ``history_``, at the price of one more solve a step.
+
+        X may be a stream of `torte.streams`, which brings its labels, or an array mapped to
+        memory: with a feature map, hyperparameters are then learned on a stratified random
+        sample, and all rows are read once for the sums that the embedding needs.
         """
+        rows = as_rows(X, y, arrays=isinstance(self.kernel, FeatureMap))
+        if rows is not None:
+            fit_rows(self, rows, monitor)
+            return self
         check_settings(self)
         # Also where the caller has switched gradients off.
         with torch.inference_mode(False), torch.enable_grad():
@@ -177,13 +185,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.objective_value_ = learned.objective_value
         fitted = condition(description, rows, Y, self.objective.epsilon, weights)
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
-        if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
-            warnings.warn(
-                f"`kernel` gives {fitted.embedding.lift.width} features for {len(rows)} rows; with fewer features than "
-                f"rows it is cheap, with more its kernel form, Linear() @ map, is the same model at less cost.",
-                WideFeaturesWarning,
-                stacklevel=3,
-            )
+        if fitted.statistics is not None:
+            warn_if_wide(fitted.embedding.lift.width, len(rows), stacklevel=4)
         # What the bound sums over: every row's classes, each as often as it counts.
         mass = Y if weights is None else Y * weights[:, None]
         self._own_probabilities = _to_numpy(fitted.P[mass > 0])
@@ -243,13 +246,21 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
         )
 
+    def _streamed(self, stream: Rows, method: Callable[[Any], np.ndarray]) -> np.ndarray:
+        check_is_fitted(self)
+        return np.concatenate([P for _, P in over_chunks(self, stream, method)])
+
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.decision_probabilities)
         rows = self._admitted(X)
         return _to_numpy(self.embedding_.decision_probabilities(rows))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Clip-normalized probabilities (n x m); rows sum to one, nothing is exactly zero."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.predict_proba)
         rows = self._admitted(X)
         P = _to_numpy(self.embedding_.probabilities(rows))
         return P / P.sum(axis=1, keepdims=True)
