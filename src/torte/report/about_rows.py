@@ -53,10 +53,10 @@ def _score_figures(about: Subject, rows: Rows) -> list[Element]:
         drawn.append(figure(chart, "Confusion matrix", note))
     errors = _confusions(scores.confusion, about.labels)
     if errors and len(about.labels) > 2:
-        listed = data_table(
-            "Most frequent errors", ("true", "predicted", "rows", "of the class"), errors
+        listed = data_table("Most frequent errors", ("true", "predicted", "rows", "share"), errors)
+        drawn.append(
+            figure(listed, "Most frequent errors", "Share: of the rows of the true class.")
         )
-        drawn.append(figure(listed, "Most frequent errors"))
     chart = reliability_chart("Reliability", scores.reliability)
     note = (
         "A point on the diagonal: right as often as stated. Larger points hold more rows. "
@@ -173,7 +173,7 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
         "Class probabilities",
         "Colors of the classes, mixed by their probabilities.",
     )
-    first.insert(1, _class_legend(about.labels))
+    first.append(_class_legend(about.labels))
     second = figure(
         entropy_map("Entropy of the label", found),
         "Entropy of the label",
