@@ -7,7 +7,15 @@ from typing import Any, Self
 import numpy as np
 
 from torte.errors import InvalidInput
-from torte.inspection import Relevance, image_shape, inspect_model, movement, relevance
+from torte.inspection import (
+    Relevance,
+    combined,
+    image_shape,
+    inspect_model,
+    movement,
+    relevance,
+    table,
+)
 from torte.plots.canvas import FILLS, Display, colormap
 
 __all__ = ["PixelRelevanceDisplay", "RelevanceDisplay"]
@@ -16,16 +24,16 @@ __all__ = ["PixelRelevanceDisplay", "RelevanceDisplay"]
 def _values(estimator: Any, X: Any, kind: str) -> tuple[list[str], list[Relevance]]:
     """Names of the columns and one `Relevance` a part of the kernel, or one of the movement."""
     inspected = inspect_model(estimator)
-    rows = None if X is None else inspected.rows(X)
     if kind not in ("length scales", "movement"):
         raise InvalidInput(f"`kind` must be 'length scales' or 'movement', got {kind!r}.")
     if kind == "movement":
-        if rows is None:
+        if X is None:
             raise InvalidInput("`X` must be given for kind='movement', which moves its rows.")
-        shares = movement(inspected, rows)
-        every = tuple(range(len(shares)))
-        return list(inspected.columns), [Relevance("", every, np.ones(len(shares)), shares, True)]
-    parts = relevance(inspected, rows)
+        moved = movement(inspected, X)
+        every = tuple(range(len(moved)))
+        names = [column.name for column in table(X).columns]
+        return names, [Relevance("", 1.0, every, np.ones(len(moved)), moved, True)]
+    parts = relevance(inspected, None if X is None else inspected.rows(X))
     if not parts:
         raise InvalidInput(
             f"`estimator` has no length scales by column in its kernel {inspected.engine.kernel_!r}; give `X` and "
@@ -36,7 +44,7 @@ def _values(estimator: Any, X: Any, kind: str) -> tuple[list[str], list[Relevanc
 
 def _label(parts: list[Relevance], kind: str) -> str:
     if kind == "movement":
-        return "share in how far a row moves in the kernel's space"
+        return "probability that moves with the column"
     return "spread in length scales" if parts[0].in_spreads else "inverse length scale"
 
 
@@ -44,8 +52,8 @@ class RelevanceDisplay(Display):
     """Bars of each column's relevance, one for every stationary part of the kernel.
 
     The value is ``s_d / l_d``, a column's spread in units of its length scale; of ``1 / l_d`` where
-    neither ``X`` nor the model has rows. ``kind="movement"`` instead shows the share of a column
-    in how far rows of ``X`` move in the kernel's space when it is taken from another row.
+    neither ``X`` nor the model has rows. ``kind="movement"`` instead shows how much probability
+    moves when rows of ``X`` get the column's value of another row, for any kernel or map.
 
     >>> import matplotlib
     >>> matplotlib.use("agg")
@@ -75,9 +83,7 @@ class RelevanceDisplay(Display):
         return cls(columns, parts, _label(parts, kind), most).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        total = np.zeros(len(self.columns))
-        for part in self.parts:
-            total[list(part.columns)] += part.values
+        total = combined(self.parts, len(self.columns))
         best = np.argsort(-total, kind="stable")[: self.most]
         height = 0.8 / len(self.parts)
         for j, part in enumerate(self.parts):
@@ -85,7 +91,8 @@ class RelevanceDisplay(Display):
             values[list(part.columns)] = part.values
             places = np.arange(len(best)) + height * (j - (len(self.parts) - 1) / 2)
             color = FILLS[j % len(FILLS)]
-            ax.barh(places, values[best], height, label=part.name, color=color)
+            label = f"{part.variance:.3g} x {part.name}"
+            ax.barh(places, values[best], height, label=label, color=color)
         ax.set_yticks(np.arange(len(best)), [self.columns[i] for i in best])
         ax.invert_yaxis()
         ax.set_xlabel(self.label)
@@ -94,7 +101,7 @@ class RelevanceDisplay(Display):
 
 
 class PixelRelevanceDisplay(Display):
-    """Relevance of columns that are pixels, as an image: the sum over the kernel's parts.
+    """Relevance of columns that are pixels, as an image: the kernel's parts weighted by variance.
 
     >>> import matplotlib
     >>> matplotlib.use("agg")
@@ -124,9 +131,7 @@ class PixelRelevanceDisplay(Display):
         """Of a fitted model whose columns form images of ``image_shape`` (height, width)."""
         shape = _shape_of(estimator, image_shape)
         columns, parts = _values(estimator, X, kind)
-        values = np.zeros(len(columns))
-        for part in parts:
-            values[list(part.columns)] += part.values
+        values = combined(parts, len(columns))
         return cls(values.reshape(shape), _label(parts, kind)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
