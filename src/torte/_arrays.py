@@ -1,4 +1,4 @@
-"""The border: tables and labels of any kind in, tensors out, and every complaint about them."""
+"""The border: tables and labels of any kind in, arrays out, and every complaint about them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
-from torch import Tensor
 
 from torte.errors import InvalidInput
 
 __all__ = [
-    "admit",
     "admit_labels",
     "admit_rows",
     "compute_device",
+    "demand_rows",
     "encode_labels",
     "generator_from",
 ]
@@ -130,13 +129,18 @@ def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
         )
 
 
-def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, sorted, and the position of each label among them."""
-    y = column_or_1d(y, warn=True)
+def demand_rows(y: Any, rows: int) -> None:
+    """Raise `InvalidInput` unless there is one label for each row."""
     if len(y) != rows:
         raise InvalidInput(
             f"X and y must have the same number of rows (inconsistent numbers of samples), got {rows} and {len(y)}."
         )
+
+
+def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, sorted, and the position of each label among them."""
+    y = column_or_1d(y, warn=True)
+    demand_rows(y, rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InvalidInput(
             "y must hold a label in every row, got NaN or inf; drop the rows without a label."
@@ -155,8 +159,7 @@ def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
 def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
     """The position of each label among known classes."""
     y = column_or_1d(y, warn=True)
-    if len(y) != rows:
-        raise InvalidInput(f"X and y must have the same number of rows, got {rows} and {len(y)}.")
+    demand_rows(y, rows)
     unknown = [label for label in np.unique(y).tolist() if label not in set(classes.tolist())]
     if unknown:
         raise InvalidInput(
@@ -164,24 +167,3 @@ def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
             f"in the first call, or drop the rows with it."
         )
     return np.searchsorted(classes, y)
-
-
-def admit(
-    estimator: BaseEstimator, X: Any, y: Any, dtype: str, device: torch.device
-) -> tuple[Tensor, Tensor, np.ndarray]:
-    """``X`` (n x d), one-hot ``Y`` (n x m) as tensors, and the classes."""
-    if y is None:
-        raise InvalidInput(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None; give one label a row."
-        )
-    table = admit_rows(estimator, X, dtype, reset=True)
-    if len(table) < 2:
-        raise InvalidInput(
-            "X must hold at least 2 rows, one for each class, got 1 sample; give more rows."
-        )
-    classes, codes = admit_labels(y, len(table))
-    # A copy: the embedding keeps the rows, and they are the caller's.
-    rows = torch.tensor(table, device=device)
-    Y = torch.zeros(len(codes), len(classes), dtype=rows.dtype, device=device)
-    Y[torch.arange(len(codes)), torch.as_tensor(codes)] = 1.0
-    return rows, Y, classes

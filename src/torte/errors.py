@@ -11,6 +11,7 @@ __all__ = [
     "InvalidInput",
     "JitterWarning",
     "MissingClassWarning",
+    "ModelFileError",
     "NoSupremum",
     "NotPositiveDefinite",
     "PrecisionWarning",
@@ -26,6 +27,10 @@ class TorteError(Exception):
 
 class InvalidInput(TorteError, ValueError):
     """An argument or a table is not what was expected; the text says what to do."""
+
+
+class ModelFileError(TorteError, ValueError):
+    """A file is not a model of torte, or not a whole one, or needs something that is not there."""
 
 
 class NoSupremum(TorteError, ValueError):

@@ -2,6 +2,7 @@
 
 Algorithm 2: with ``A = Z'Z + n lambda I``, ``W = A^-1 Z'Y`` and ``P = Z W`` the complexity is
 ``r = alpha |W|_F``. Row i left out has ``P_loo = (P - h Y) / (1 - h)`` with ``h_i = z_i' A^-1 z_i``.
+Rows with weights enter as ``sqrt(w) z`` and ``sqrt(w) y``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from torte._weights import one_copy, part, total
 from torte.errors import InvalidInput, NoSupremum
 from torte.maps import FeatureMap
 from torte.objectives import Objective, Terms, square_root
@@ -126,28 +128,33 @@ class Primal:
         Y: Tensor,
         objective: Objective,
         judged: Tensor | None = None,
-        held_out: tuple[Any, Tensor] | None = None,
+        held_out: tuple[Any, Tensor, Tensor | None] | None = None,
+        weights: Tensor | None = None,
     ) -> Terms:
         """The terms at this map; gradients are left in the leaves of map and regularization.
 
         ``judged`` are the rows that leave-one-out judges (None: all), ``held_out`` a second
-        table on which the risk is measured instead (eq. 10).
+        table, with its labels and weights, on which the risk is measured instead (eq. 10).
         """
         state = features.settle(Y)
         Z = features_of(features, state, X)
         alone = objective.leaves_out and held_out is None
-        P, W, h = primal_solve(Z, Y, len(Y) * regularization, judged, leverages=alone)
+        n, counted = total(Y, weights), weights
+        root = None if weights is None else weights.sqrt()[:, None]
+        pulled = (Z, Y) if root is None else (root * Z, root * Y)
+        P, W, h = primal_solve(*pulled, n * regularization, judged, leverages=alone)
+        P = P if root is None else P / root
         target = Y
         if held_out is not None:
-            P, target = features_of(features, state, held_out[0]) @ W, held_out[1]
+            P, target, counted = features_of(features, state, held_out[0]) @ W, *held_out[1:]
         elif alone:
-            target = Y if judged is None else Y[judged]
-            P = P if judged is None else P[judged]
-            P = leave_one_out(P, target, h)
+            at = slice(None) if judged is None else judged
+            P, target, counted = P[at], Y[at], part(weights, at)
+            P = leave_one_out(P, target, h if counted is None else h * one_copy(counted))
         alpha_squared = objective.alpha_squared(
             lambda: supremum_of_features(features, lambda: _largest(Z))
         )
         complexity = square_root(alpha_squared * W.square().sum())
-        terms = objective(P, target, complexity, len(Y))
+        terms = objective(P, target, complexity, n, counted)
         terms.objective.backward()
         return Terms(*(float(term.detach()) for term in terms))
