@@ -16,7 +16,7 @@ from torch import Tensor
 from torte import bounds
 from torte._arrays import (
     admit,
-    admit_rows,
+    admit_any,
     compute_device,
     encode_labels,
     generator_from,
@@ -144,9 +144,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, monitor: tuple[Any, Any] | None) -> Self:
         generator = generator_from(self.random_state)
-        rows, Y, classes = admit(self, X, y, self.dtype, compute_device(self.device))
-        names = getattr(self, "feature_names_in_", None)
         kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        rows, Y, classes = admit(self, X, y, kernel.takes, compute_device(self.device))
+        names = getattr(self, "feature_names_in_", None)
         kernel = kernel.prepare(rows, None if names is None else list(names), generator)
         score = None if monitor is None else self._scorer(rows, Y, classes, *monitor)
         start = Description(kernel, float(self.regularization))
@@ -190,11 +190,19 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         remove_rows(self, X, y)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, Kernel):
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.two_d_array = self.kernel.takes != "objects"
+        return tags
+
     def _scorer(
-        self, rows: Tensor, Y: Tensor, classes: np.ndarray, X: Any, y: Any
+        self, rows: Any, Y: Tensor, classes: np.ndarray, X: Any, y: Any
     ) -> Callable[[Description], dict[str, float]]:
-        others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
-        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=rows.device)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        others = admit_any(self, X, kernel.takes, Y.device, reset=False)
+        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=Y.device)
 
         def score(description: Description) -> dict[str, float]:
             embedding = condition(description, rows, Y, self.objective.epsilon).embedding
@@ -207,11 +215,10 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------
 
-    def _admitted(self, X: Any) -> Tensor:
+    def _admitted(self, X: Any) -> Any:
         check_is_fitted(self)
-        return torch.as_tensor(
-            admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
-        )
+        device = self.embedding_.weights.device
+        return admit_any(self, X, self.kernel_.takes, device, reset=False)
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""
