@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torte import bounds, persistence
-from torte._arrays import admit_rows, compute_device, encode_labels, generator_from
+from torte._arrays import admit_any, compute_device, encode_labels, generator_from
 from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
 from torte._targets import admit
@@ -166,12 +166,12 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, monitor: tuple[Any, Any] | None) -> Self:
         generator = generator_from(self.random_state)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
         device = compute_device(self.device)
         rows, Y, weights, classes = admit(
-            self, X, y, self.dtype, device, sample_weight, self.class_weight
+            self, X, y, kernel.takes, device, sample_weight, self.class_weight
         )
         names = getattr(self, "feature_names_in_", None)
-        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
         kernel = kernel.prepare(
             resampled(rows, weights), None if names is None else list(names), generator
         )
@@ -217,17 +217,25 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         remove_rows(self, X, y, sample_weight)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, Kernel):
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.two_d_array = self.kernel.takes != "objects"
+        return tags
+
     def _scorer(
         self,
-        rows: Tensor,
+        rows: Any,
         Y: Tensor,
         weights: Tensor | None,
         classes: np.ndarray,
         X: Any,
         y: Any,
     ) -> Callable[[Description], dict[str, float]]:
-        others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
-        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=rows.device)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        others = admit_any(self, X, kernel.takes, Y.device, reset=False)
+        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=Y.device)
 
         def score(description: Description) -> dict[str, float]:
             fitted = condition(description, rows, Y, self.objective.epsilon, weights)
@@ -240,11 +248,10 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------
 
-    def _admitted(self, X: Any) -> Tensor:
+    def _admitted(self, X: Any) -> Any:
         check_is_fitted(self)
-        return torch.as_tensor(
-            admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
-        )
+        device = self.embedding_.weights.device
+        return admit_any(self, X, self.kernel_.takes, device, reset=False)
 
     def _streamed(self, stream: Rows, method: Callable[[Any], np.ndarray]) -> np.ndarray:
         check_is_fitted(self)
