@@ -25,6 +25,7 @@ LAYERS = [
     {"learning"},
     {"plans", "incremental", "nn"},
     {"classifier"},
+    {"tables"},
     {"__init__"},
     {"cli"},
 ]
