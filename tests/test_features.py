@@ -460,7 +460,9 @@ def test_bad_maps_are_named(blobs):
         with pytest.raises(InvalidInput, match=message):
             MCEClassifier(features, random_state=0).fit(X, y)
     wide = np.random.default_rng(0).normal(size=(10, 300))
-    with pytest.raises(InvalidInput, match="too many features of 300 columns.* Use the kernel Polynomial"):
+    with pytest.raises(
+        InvalidInput, match="too many features of 300 columns.* Use the kernel Polynomial"
+    ):
         MCEClassifier(Polynomials(3)).fit(wide, np.arange(10) % 2)
     for map in (Fourier(Gaussian()), Nystroem(Gaussian()), Network()):
         with pytest.raises(InvalidInput, match="fit an estimator with it, or call prepare"):
