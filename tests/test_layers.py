@@ -25,6 +25,7 @@ LAYERS = [
     {"plans", "incremental", "nn", "persistence", "_models"},
     {"classifier"},
     {"__init__"},
+    {"onnx"},
     {"cli"},
 ]
 
