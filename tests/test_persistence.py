@@ -124,6 +124,13 @@ def test_names_of_columns_and_sources_of_randomness_are_kept(blobs, tmp_path):
     assert same.classes_.dtype == bool
     np.testing.assert_array_equal(same.predict_proba(frame), model.predict_proba(frame))
     assert same.random_state.randint(10**9) == source.randint(10**9)
+    for kind in (np.random.PCG64, np.random.MT19937):
+        model.random_state = np.random.Generator(kind(3))
+        again = through_a_file(model, tmp_path).random_state
+        assert (
+            again.integers(10**9, size=3).tolist()
+            == model.random_state.integers(10**9, size=3).tolist()
+        )
     with pytest.raises(ValueError, match="feature names should match"):
         same.predict(frame.rename(columns={"a": "z"}))
 
@@ -326,8 +333,12 @@ def test_other_paths(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ModelFileError, match="is not a regular file"):
         torte.load(tmp_path / "pipe")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        FileNotFoundError, match=r"the folder of .*absent.model.torte does not exist"
+    ):
         persistence.save(1, tmp_path / "absent" / "model.torte")
+    with pytest.raises(IsADirectoryError, match="is a folder; give the path of a file in it"):
+        persistence.save(1, tmp_path)
     with pytest.raises(InvalidInput, match="`device` must be"):
         torte.load(tmp_path / "absent.torte", device="abacus")
 
@@ -341,6 +352,19 @@ def rewritten(path, change):
     change(form, arrays)
     contents = {k: v for k, v in form.items() if k not in ("format", "sha256")}
     _container.write(path, arrays, contents)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without CUDA")
+def test_a_model_from_another_device_is_asked_for_by_name(stored, blobs):
+    expected = torte.load(stored).predict_proba(blobs[0])
+    rewritten(stored, lambda form, arrays: form.update(device="cuda"))
+    with pytest.raises(
+        ModelFileError, match=r"`device` is 'cuda', but there is none .* use device='cpu'"
+    ):
+        torte.load(stored)
+    np.testing.assert_array_equal(
+        torte.load(stored, device="cpu").predict_proba(blobs[0]), expected
+    )
 
 
 def test_files_that_were_made_up_are_refused(stored):
