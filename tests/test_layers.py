@@ -51,7 +51,7 @@ def test_imports_go_downwards():
 def test_importing_is_quiet_and_takes_only_what_it_needs():
     code = (
         "import sys, torte; "
-        "print([m for m in ('polars', 'matplotlib', 'torte.nn') if m in sys.modules])"
+        "print([m for m in ('polars', 'matplotlib', 'safetensors', 'onnx', 'torte.nn') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"

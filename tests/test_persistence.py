@@ -367,6 +367,19 @@ def test_a_model_from_another_device_is_asked_for_by_name(stored, blobs):
     )
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("kernel", [None, Nystroem(Gaussian(), n_components=9)], ids=repr)
+def test_a_model_of_a_gpu_comes_back_there_or_elsewhere(kernel, blobs, tmp_path):
+    X, y = blobs
+    model = fitted(kernel, X, y, device="cuda")
+    there, here = through_a_file(model, tmp_path), through_a_file(model, tmp_path, device="cpu")
+    assert there.embedding_.weights.device.type == "cuda"
+    assert here.embedding_.weights.device.type == "cpu"
+    np.testing.assert_array_equal(there.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_allclose(here.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
 def test_files_that_were_made_up_are_refused(stored):
     original = stored.read_bytes()
 
