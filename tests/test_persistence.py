@@ -189,6 +189,21 @@ def test_values_come_back_as_they_were(tmp_path):
     assert [len(t) for t in (back["a.b"], *back["a"].values())] == [1, 1, 2, 3]
 
 
+def test_sums_of_many_kernels_are_stored(tmp_path):
+    kernel = sum(Gaussian(1.0).on(i) for i in range(240))
+    persistence.save(kernel, tmp_path / "kernel.torte")
+    assert torte.load(tmp_path / "kernel.torte") == kernel
+    for i in range(20):
+        kernel = kernel + Linear().on(i)
+    with pytest.raises(InvalidInput, match="at most 250 levels of nesting"):
+        persistence.save(kernel, tmp_path / "kernel.torte")
+    value = ()
+    for _ in range(83):
+        value = {"deeper": value}
+    persistence.save(value, tmp_path / "value.torte")
+    assert torte.load(tmp_path / "value.torte") == value
+
+
 def test_arrays_that_are_shared_are_stored_once(tmp_path):
     shared = torch.zeros(1000, dtype=torch.float64)
     persistence.save((shared, shared), tmp_path / "value.torte")
@@ -254,7 +269,7 @@ def test_what_cannot_be_stored_is_named(blobs, tmp_path):
     model.note_ = []
     for _ in range(300):
         model.note_ = [model.note_]
-    with pytest.raises(InvalidInput, match="at most 200 levels of nesting"):
+    with pytest.raises(InvalidInput, match="at most 250 levels of nesting"):
         model.save(tmp_path / "model.torte")
     model.note_ = ("x" * 2**25,)
     with pytest.raises(InvalidInput, match=r"the model's description takes .* shorten `history_`"):
