@@ -32,9 +32,11 @@ class Inspected:
 
     @property
     def n_rows(self) -> int | None:
-        """Rows that the model was fitted on; None where only their sums were kept."""
-        own = self.engine._own_probabilities
-        return None if own is None else len(own)
+        """Rows that the model was fitted on, by their weights; None where that was not kept."""
+        if self.engine._own_weights is not None:
+            return round(float(self.engine._own_weights.sum()))
+        statistics = self.engine._statistics
+        return None if statistics is None else round(statistics.count)
 
     def rows(self, X: Any) -> np.ndarray:
         """A user's table as the numbers that the kernel sees (n x d)."""

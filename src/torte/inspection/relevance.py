@@ -16,7 +16,7 @@ from torte.embedding import KernelLift
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem, Standardize
 from torte.inspection.models import Inspected
-from torte.inspection.tabular import crossed, table, take
+from torte.inspection.columns import crossed, table, take
 from torte.kernels import Composed, Constant, Kernel, On, Product, Stationary
 
 __all__ = ["Relevance", "combined", "image_shape", "movement", "relevance"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torte.inspection import surface
-from torte.inspection.tabular import Column
+from torte.inspection.columns import Column
 from torte.report.charts import bars, histogram, legend, reliability_chart
 from torte.report.markup import E, Element, data_table, figure, number, percent, shortened
 from torte.report.pictures import (
@@ -26,6 +26,16 @@ MOST_UNCERTAIN = 40  # rows in the table of them
 MOST_SHOWN = 4  # columns beside them
 MOST_COLUMNS = 100  # in the data summary
 BINS = 20
+NOTES = {
+    "left out": (
+        "These are the rows the model was fitted on. So that the figures do not flatter it, each row is "
+        "predicted by the embedding of all the others (leave-one-out), with the hyperparameters that all rows chose."
+    ),
+    "training": (
+        "These are the rows the model was fitted on, so the figures flatter it. Give the report rows that it "
+        "has not seen for honest ones."
+    ),
+}
 MOST_BARS = 20  # classes in a chart of them
 
 
@@ -84,14 +94,8 @@ def prediction_section(about: Subject, rows: Rows) -> Element:
     )
     if len(names) > 1:
         entropies.insert(1, legend(names, ["fill0", "fill1"]))
-    lead = None
-    if rows.seen:
-        lead = E(
-            "p",
-            "These are the rows the model was fitted on, so the figures flatter it. "
-            "Give the report rows that it has not seen for honest ones.",
-            class_="note",
-        )
+    note = NOTES.get(rows.kind)
+    lead = E("p", note, class_="note") if note else None
     figures = E("div", *_score_figures(about, rows), entropies, class_="figures")
     return E("section", E("h2", "Predictions"), lead, figures, id="predictions")
 
