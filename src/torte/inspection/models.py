@@ -33,10 +33,15 @@ class Inspected:
     @property
     def n_rows(self) -> int | None:
         """Rows that the model was fitted on, by their weights; None where that was not kept."""
-        if self.engine._own_weights is not None:
+        if self.engine._own_probabilities is not None:
             return round(float(self.engine._own_weights.sum()))
         statistics = self.engine._statistics
         return None if statistics is None else round(statistics.count)
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """One record a step of learning; empty after partial_fit alone, which learns weights only."""
+        return getattr(self.engine, "history_", [])
 
     def rows(self, X: Any) -> np.ndarray:
         """A user's table as the numbers that the kernel sees (n x d)."""

@@ -15,8 +15,8 @@ from torch import Tensor
 from torte.embedding import KernelLift
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem, Standardize
-from torte.inspection.models import Inspected
 from torte.inspection.columns import crossed, table, take
+from torte.inspection.models import Inspected
 from torte.kernels import Composed, Constant, Kernel, On, Product, Stationary
 
 __all__ = ["Relevance", "combined", "image_shape", "movement", "relevance"]

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
 from torte.inspection import combined, curves, plan_of, relevance
 from torte.parameters import Parametric
@@ -122,8 +123,8 @@ def kernel_section(about: Subject) -> Element:
 
 def learning_section(about: Subject) -> Element | None:
     """Risk, complexity and objective at every evaluation; None where nothing was learned."""
-    engine = about.inspected.engine
-    if len(engine.history_) < 2:
+    history = about.inspected.history
+    if len(history) < 2:
         return None
     found = curves(about.inspected)
     units = {"risk": "nats", "objective": "nats", "test_log_loss": "nats"}
@@ -136,26 +137,31 @@ def learning_section(about: Subject) -> Element | None:
         for name, values in found.series.items()
         if np.isfinite(values).any()
     ]
-    lead = f"{len(engine.history_):,} evaluations in {number(found.seconds)} seconds."
+    lead = f"{len(history):,} evaluations in {number(found.seconds)} seconds."
     if len(found.starts) > 1:
         lead += f" Dashed lines part the {len(found.starts)} runs of learning; each has rows and an objective of its own."
     figures = E("div", *drawn, class_="figures thirds")
     return E("section", E("h2", "Learning"), E("p", lead), figures, id="learning")
 
 
+def _risk_bound(about: Subject) -> tuple[RiskBound, str]:
+    """The bound on all inputs, or where there is none on those in the ranges of the table."""
+    engine = about.inspected.engine
+    try:
+        return engine.risk_bound(), ""
+    except NoSupremum:
+        if about.rows is None:
+            raise
+        low, high = about.rows.encoded.min(axis=0), about.rows.encoded.max(axis=0)
+        where = " The kernel has no supremum on all inputs: it holds for inputs in the ranges of this table."
+        return engine.risk_bound(domain=(low, high)), where
+
+
 def bound_section(about: Subject) -> Element:
     """Theorem 4 with every term, or why it cannot be stated."""
     heading = E("h2", "Risk bound")
-    engine, where = about.inspected.engine, ""
     try:
-        try:
-            bound = engine.risk_bound()
-        except NoSupremum:
-            if about.rows is None:
-                raise
-            encoded = about.rows.encoded
-            bound = engine.risk_bound(domain=(encoded.min(axis=0), encoded.max(axis=0)))
-            where = " The kernel has no supremum on all inputs; the bound is for inputs within the ranges of this table."
+        bound, where = _risk_bound(about)
     except (InvalidInput, NoSupremum) as reason:
         return E("section", heading, E("p", f"Not available: {reason}"), id="bound")
     names = ("training risk", "4e × complexity", "confidence term")

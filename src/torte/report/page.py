@@ -59,7 +59,7 @@ def _numbers(about: Subject) -> Element:
         lines.append(("training rows", f"{about.inspected.n_rows:,}", "in the model"))
     lines.append(("classes", f"{len(about.labels):,}", "of the label"))
     lines.append(("columns", f"{len(about.inspected.columns):,}", "seen by the kernel"))
-    if engine.history_:
+    if about.inspected.history:
         seconds = curves(about.inspected).seconds
         lines.append(("seconds", number(seconds), f"of learning, {engine.n_iter_:,} evaluations"))
     tiles = [
