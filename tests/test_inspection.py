@@ -90,7 +90,8 @@ def test_scores_are_those_of_scikit_learn(model):
 def test_leave_one_out_is_fitting_without_the_row(kernel):
     few, labels = X[::5], y[::5]
     whole = given(kernel, few, labels, regularization=0.01)
-    found = leave_one_out_probabilities(inspect_model(whole), few, labels)
+    inspected = inspect_model(whole)
+    found = leave_one_out_probabilities(inspected, inspected.rows(few), labels)
     for i in (0, 12, 29):
         kept = np.arange(30) != i
         # The same map, and the same n lambda.
@@ -100,10 +101,12 @@ def test_leave_one_out_is_fitting_without_the_row(kernel):
 
 def test_leave_one_out_is_only_for_the_rows_of_the_model():
     whole = inspect_model(given(Gaussian(2.0)))
-    assert leave_one_out_probabilities(whole, X, np.roll(y, 1)) is None
-    assert leave_one_out_probabilities(whole, X[:100], y[:100]) is None
+    rows = whole.rows(X)
+    assert leave_one_out_probabilities(whole, rows, y) is not None
+    assert leave_one_out_probabilities(whole, rows, np.roll(y, 1)) is None
+    assert leave_one_out_probabilities(whole, rows[:100], y[:100]) is None
     weighted = MCEClassifier(Gaussian(2.0), optimizer=None).fit(X, y, sample_weight=1.0 + y)
-    assert leave_one_out_probabilities(inspect_model(weighted), X, y) is None
+    assert leave_one_out_probabilities(inspect_model(weighted), rows, y) is None
 
 
 def test_relevance_is_spread_in_length_scales():
@@ -114,7 +117,7 @@ def test_relevance_is_spread_in_length_scales():
     assert (first.name, first.variance, first.in_spreads) == ("Gaussian", 2.0, True)
     np.testing.assert_allclose(second.values, X[:, [3, 0]].std(axis=0) / [3, 1])
     assert (second.columns, second.variance) == ((3, 0), 0.5)
-    of_others = relevance(fitted, X[:50])[0]
+    of_others = relevance(fitted, fitted.rows(X[:50]))[0]
     np.testing.assert_allclose(of_others.values, X[:50].std(axis=0) / [1, 2, 4, 8])
     expected = 2.0 * first.values
     expected[[3, 0]] += 0.5 * second.values
@@ -137,7 +140,9 @@ def test_relevance_of_feature_maps():
     fourier = inspect_model(given(Fourier(Gaussian(scales), 20)))
     assert not relevance(fourier)[0].in_spreads  # it keeps no rows
     np.testing.assert_allclose(relevance(fourier)[0].values, 1 / np.array(scales))
-    np.testing.assert_allclose(relevance(fourier, X)[0].values, X.std(axis=0) / scales)
+    np.testing.assert_allclose(
+        relevance(fourier, fourier.rows(X))[0].values, X.std(axis=0) / scales
+    )
     assert relevance(inspect_model(given(Fourier(Gaussian(2.0), 20)))) == []
     landmarks = Nystroem(Gaussian(scales), landmarks=X[:40])
     kept = relevance(inspect_model(given(landmarks)))[0]

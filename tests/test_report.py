@@ -116,7 +116,8 @@ def test_training_rows_are_left_out_one_by_one(model):
     said = "predicted by the embedding of all the others"
     text = Page(build_page(model, X[::2], y[::2])).text
     assert said in text
-    P = leave_one_out_probabilities(inspect_model(model), X[::2], y[::2])
+    inspected = inspect_model(model)
+    P = leave_one_out_probabilities(inspected, inspected.rows(X[::2]), y[::2])
     accuracy = (P.argmax(axis=1) == y[::2]).mean()
     assert f"accuracy {100 * accuracy:.1f} % leave-one-out" in text
     assert accuracy < model.score(X[::2], y[::2])

@@ -106,7 +106,7 @@ def test_every_figure_shows_and_the_page_does_not_overflow(browser, pages, name,
     assert wide <= seen <= width
     outside = browser.execute_script(
         "return [...document.querySelectorAll('figure text')].filter(t => {"
-        "const a = t.getBoundingClientRect(), b = t.closest('figure').getBoundingClientRect();"
+        "const a = t.getBoundingClientRect(), b = t.closest('svg').getBoundingClientRect();"
         "return a.left < b.left - 1 || a.right > b.right + 1 || a.bottom > b.bottom + 1})"
         ".map(t => t.textContent)"
     )
@@ -117,7 +117,7 @@ def test_text_is_large_enough_to_read_on_a_phone(browser, pages):
     visit(browser, pages["table"], 390)
     smallest = browser.execute_script(
         "return Math.min(...[...document.querySelectorAll('figure text')].map(t =>"
-        "parseFloat(getComputedStyle(t).fontSize) * t.getCTM().a))"
+        "parseFloat(getComputedStyle(t).fontSize) * Math.hypot(t.getCTM().a, t.getCTM().b)))"
     )
     assert smallest >= 9
 

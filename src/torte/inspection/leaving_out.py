@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -24,7 +26,7 @@ def _of_kernel(lift: KernelLift, regularization: float, Y: Tensor) -> tuple[Tens
 
 
 def leave_one_out_probabilities(
-    inspected: Inspected, rows: np.ndarray, codes: np.ndarray
+    inspected: Inspected, rows: Any, codes: np.ndarray
 ) -> np.ndarray | None:
     """Clip-normalized probabilities (n x m) of training rows, each left out of the embedding.
 
@@ -36,7 +38,7 @@ def leave_one_out_probabilities(
     >>> from torte.inspection import inspect_model, leave_one_out_probabilities
     >>> X, y = load_iris(return_X_y=True)
     >>> found = inspect_model(MCEClassifier(random_state=0).fit(X, y))
-    >>> leave_one_out_probabilities(found, X, y).shape
+    >>> leave_one_out_probabilities(found, found.rows(X), y).shape
     (150, 3)
     """
     engine = inspected.engine
@@ -51,7 +53,7 @@ def leave_one_out_probabilities(
         else:
             if lift.width * len(Y) > MOST_FEATURES:
                 return None
-            Z = lift(torch.as_tensor(rows).to(weights))
+            Z = lift(rows)
             shift = torch.as_tensor(len(Y) * regularization).to(weights)
             fitted, solved, h = primal_solve(Z, Y, shift, None, True)
             P = leave_one_out(fitted, Y, h)

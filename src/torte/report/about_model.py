@@ -67,7 +67,7 @@ def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
 
 def _scale_figures(about: Subject) -> list[Element]:
     """One chart for each stationary part of the kernel, columns in the same order in all of them."""
-    rows = None if about.rows is None else about.rows.encoded
+    rows = None if about.rows is None else about.rows.seen
     parts = relevance(about.inspected, rows)
     if not parts:
         return []
@@ -150,9 +150,10 @@ def _risk_bound(about: Subject) -> tuple[RiskBound, str]:
     try:
         return engine.risk_bound(), ""
     except NoSupremum:
-        if about.rows is None:
+        if about.rows is None or about.inspected.takes != "vectors":
             raise
-        low, high = about.rows.encoded.min(axis=0), about.rows.encoded.max(axis=0)
+        seen = about.rows.seen.cpu().numpy()
+        low, high = seen.min(axis=0), seen.max(axis=0)
         where = " The kernel has no supremum on all inputs: it holds for inputs in the ranges of this table."
         return engine.risk_bound(domain=(low, high)), where
 
@@ -172,9 +173,9 @@ def bound_section(about: Subject) -> Element:
         else "It is below 1, the most the loss can be."
     )
     meanings = (
-        f"mean clipped cross entropy of the {bound.n:,} training rows, ε = {bound.epsilon:g}",
+        f"mean clipped cross entropy of the {number(bound.n, 6)} training rows, ε = {bound.epsilon:g}",
         f"complexity r = {number(bound.complexity)}",
-        f"√(8/n · log(2/δ)), n = {bound.n:,}, δ = {1 - bound.confidence:.2g}",
+        f"√(8/n · log(2/δ)), n = {number(bound.n, 6)}, δ = {1 - bound.confidence:.2g}",
     )
     lines = [
         (name, value, meaning) for name, value, meaning in zip(names, values, meanings, strict=True)

@@ -111,10 +111,10 @@ def _shown(cell: Any) -> Any:
     return (str(cell), shortened(str(cell), 40))
 
 
-def _telling(rows: Rows) -> list[Column]:
+def _telling(about: Subject, rows: Rows) -> list[Column]:
     """The columns to show beside a prediction: the most relevant ones."""
     if rows.moved is None:
-        return []
+        return [] if about.shape else list(rows.table.columns[:1])
     best = np.argsort(-rows.moved, kind="stable")[:MOST_SHOWN]
     return [rows.table.columns[i] for i in best]
 
@@ -124,7 +124,7 @@ def uncertain_section(about: Subject, rows: Rows) -> Element:
     found = rows.evaluation
     order = np.argsort(-found.entropy, kind="stable")[:MOST_UNCERTAIN]
     head = ["row"]
-    columns = _telling(rows)
+    columns = _telling(about, rows)
     if found.scores is not None:
         head.append("true")
     head += ["predicted", "probability", "second", "entropy", *(c.name for c in columns)]
@@ -142,7 +142,7 @@ def uncertain_section(about: Subject, rows: Rows) -> Element:
     listed = data_table("Most uncertain rows", head, lines, identity="uncertain-rows")
     listed.set("class", "scroll tall")
     if about.shape is not None:
-        _add_pictures(listed, rows.encoded[order], about.shape)
+        _add_pictures(listed, rows.seen.cpu().numpy()[order], about.shape)
     lead = f"The {len(order)} of {len(found.entropy):,} rows with the highest entropy; a click on a heading sorts."
     return E("section", E("h2", "Most uncertain rows"), E("p", lead), listed, id="uncertain")
 
@@ -183,7 +183,8 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
         "Entropy of the label",
         f"The stronger the color, the less certain; at most log {m} = {number(float(np.log(m)))} nats.",
     )
-    lead = f"{found.names[0]} across, {found.names[1]} upward"
+    across, upward = (shortened(name, 40) for name in found.names)
+    lead = f"{across} across, {upward} upward"
     if found.held:
         lead += f": the two most relevant columns. The other {found.held} stay at their medians"
     return E(

@@ -66,7 +66,8 @@ def _numbers(about: Subject) -> Element:
         E("div", E("dt", name), E("dd", value), E("dd", what, class_="what"))
         for name, value, what in lines
     ]
-    return E("dl", *tiles, class_="numbers")
+    across = len(tiles) if len(tiles) <= 5 else (len(tiles) + 1) // 2
+    return E("dl", *tiles, class_=f"numbers of{across}")
 
 
 def build_page(

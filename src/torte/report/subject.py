@@ -29,9 +29,9 @@ class Rows:
 
     X: Any
     table: Table
-    encoded: np.ndarray
+    seen: Any  # rows as the kernel takes them
     evaluation: Evaluation
-    moved: np.ndarray | None  # by column; None for pixels
+    moved: np.ndarray | None  # by column; None for pixels and for rows without columns
     kind: str  # "given"; or training rows, "left out" one by one, or predicted as "training"
 
 
@@ -45,7 +45,7 @@ class Subject:
     rows: Rows | None
 
 
-def _seen(inspected: Inspected, X: Any, codes: np.ndarray) -> bool:
+def _trained_on(inspected: Inspected, X: Any, codes: np.ndarray) -> bool:
     """Whether ``p_hat`` of each row's own class is what it was on the training rows."""
     own = inspected.engine._own_probabilities
     if own is None or len(own) != len(codes):
@@ -54,12 +54,12 @@ def _seen(inspected: Inspected, X: Any, codes: np.ndarray) -> bool:
     return bool(np.allclose(P[np.arange(len(codes)), codes], own, atol=1e-4))
 
 
-def _judged(inspected: Inspected, X: Any, y: Any, encoded: np.ndarray) -> tuple[Evaluation, str]:
+def _judged(inspected: Inspected, X: Any, y: Any, seen: Any) -> tuple[Evaluation, str]:
     """Predictions, by leave-one-out where the rows trained the model, and whose rows they are."""
     found = evaluate(inspected, X, y)
-    if found.scores is None or not _seen(inspected, X, found.scores.codes):
+    if found.scores is None or not _trained_on(inspected, X, found.scores.codes):
         return found, "given"
-    P = leave_one_out_probabilities(inspected, encoded, found.scores.codes)
+    P = leave_one_out_probabilities(inspected, seen, found.scores.codes)
     return (found, "training") if P is None else (judge(P, found.scores.codes), "left out")
 
 
@@ -68,9 +68,10 @@ def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
     inspected = inspect_model(model)
     rows, pixels = None, image_shape(inspected, shape)
     if X is not None:
-        encoded = inspected.rows(X)
-        evaluation, kind = _judged(inspected, X, y, encoded)
-        moved = None if pixels else movement(inspected, X)
-        rows = Rows(X, table(X), encoded, evaluation, moved, kind)
+        seen = inspected.rows(X)
+        evaluation, kind = _judged(inspected, X, y, seen)
+        plain = pixels is None and inspected.takes in ("vectors", "records")
+        moved = movement(inspected, X) if plain else None
+        rows = Rows(X, table(X, inspected.takes), seen, evaluation, moved, kind)
     labels = tuple(map(str, inspected.engine.classes_.tolist()))
     return Subject(inspected, labels, pixels, rows)
