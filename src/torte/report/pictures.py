@@ -82,7 +82,7 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
             told = f"{labels[i]} predicted as {labels[j]}: {count:,} of {int(confusion[i].sum()):,}"
             place = {"x": left + j * side + 0.5, "y": top + i * side + 0.5}
             # A few errors stay visible beside thousands of hits.
-            opacity = 1.0 if count == 0 else 0.15 + 0.85 * share
+            opacity = 1.0 if count == 0 else 0.12 + 0.88 * (share if i == j else share**0.5)
             parts.append(
                 E(
                     "rect",
