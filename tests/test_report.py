@@ -282,3 +282,19 @@ def test_rows_that_are_objects():
     page = Page(build_page(fitted, frame, labels))
     assert "Relevance by column" in page.text
     assert "Gaussian: spread in length scales" in page.text
+
+
+def test_of_many_columns_the_likely_ones_are_measured():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 150)), columns=[f"gene {i}" for i in range(150)])
+    scales = np.full(150, 50.0)
+    scales[140] = 1.0
+    labels = (frame["gene 140"] > 0).astype(int)
+    fitted = MCEClassifier(Gaussian(tuple(scales)), optimizer=None, regularization=1e-3)
+    page = Page(build_page(fitted.fit(frame, labels), frame, labels))
+    assert "Measured for the 120 with the most spread in length scales." in page.text
+    assert re.search(r"of another row\. The 15 largest of 150 columns\.", page.text)
+    first = page.text.index("gene 140")
+    assert first < min(
+        page.text.index(f"gene {i}") for i in range(140) if f"gene {i} " in page.text
+    )
