@@ -294,5 +294,5 @@ def test_of_many_columns_the_likely_ones_are_measured():
     page = Page(build_page(fitted.fit(frame, labels), frame, labels))
     assert "Measured for the 120 with the most spread in length scales." in page.text
     assert re.search(r"of another row\. The 15 largest of 150 columns\.", page.text)
-    shown = [name for name in re.findall(r"gene \d+", page.text)]
+    shown = re.findall(r"gene \d+", page.text)
     assert shown[0] == "gene 140"
