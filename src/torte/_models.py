@@ -131,6 +131,7 @@ def check_classifier(model: Any) -> None:
     embedding, classes, d = model.embedding_, model.classes_, have.get("n_features_in_")
     weights, lift, statistics = embedding.weights, embedding.lift, model._statistics
     _demand(classes.ndim == 1 and len(classes) > 1, f"`classes_` has the shape {classes.shape}")
+    _demand(weights.dtype == getattr(torch, model.dtype), f"its weights are {weights.dtype}")
     _demand(
         weights.shape == (lift.width, len(classes)) and bool(torch.isfinite(weights).all()),
         f"its weights are {tuple(weights.shape)} numbers, or not all finite",

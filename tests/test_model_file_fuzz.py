@@ -1,0 +1,99 @@
+"""Thousands of mutated model files: each is a `ModelFileError`, or a model that predicts."""
+
+from __future__ import annotations
+
+import faulthandler
+import resource
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutations import mutations
+
+import torte
+from torte import MCEClassifier
+from torte.errors import ModelFileError
+from torte.features import Network, Nystroem, Polynomials
+from torte.kernels import Gaussian
+
+FIXTURES = Path(__file__).parent / "fixtures"
+FORBIDDEN = ("exec", "compile", "import", "os.system", "os.exec", "os.posix_spawn", "subprocess", "socket", "ctypes", "pickle")  # fmt: skip
+_seen: list[str] | None = None
+
+
+def _audit(event: str, arguments: object) -> None:
+    if _seen is not None and event.startswith(FORBIDDEN):
+        _seen.append(f"{event} {arguments!r}")
+
+
+def models(folder: Path) -> list[bytes]:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), np.arange(12) % 2
+    kernels = (Nystroem(Gaussian(), n_components=4), Polynomials(2), Gaussian() @ Network((3, 2)))
+    found = [path.read_bytes() for path in sorted(FIXTURES.glob("*.torte"))]
+    for kernel in kernels:
+        MCEClassifier(kernel, optimizer=None, random_state=0).fit(X, y).save(folder / "model.torte")
+        found.append((folder / "model.torte").read_bytes())
+    return found
+
+
+def fuzz(count: int, folder: Path) -> Counter[str]:
+    """How many files were refused, and how many still are models."""
+    global _seen
+    sys.addaudithook(_audit)
+    outcomes: Counter[str] = Counter()
+    whole, path = models(folder), folder / "mutated.torte"
+    for data in whole:  # so that everything is imported that will be
+        path.write_bytes(data)
+        use(torte.load(path))
+    for what, data in mutations(whole, count, folder):
+        path.write_bytes(data)
+        faulthandler.dump_traceback_later(20, exit=True)  # a hang ends the run
+        _seen = []
+        try:
+            model = torte.load(path)
+            use(model)
+            outcomes["loaded"] += 1
+            assert "signed" in what or what == "restructured" or data in whole, what
+        except ModelFileError as error:
+            assert str(error).startswith(str(path)), error
+            assert len(str(error)) < 600
+            outcomes["refused"] += 1
+        finally:
+            executed, _seen = _seen, None
+            faulthandler.cancel_dump_traceback_later()
+        assert executed == [], (what, executed)
+    return outcomes
+
+
+def use(model: object) -> None:
+    """What may be asked of anything that was loaded."""
+    if not isinstance(model, MCEClassifier):
+        return
+    X = np.zeros((2, model.n_features_in_))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        assert model.predict_proba(X).shape == (2, len(model.classes_))
+        model.predict(X)
+
+
+def check(count: int, folder: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    outcomes = fuzz(count, folder)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"{count} mutated files: {dict(outcomes)}, memory grew by {grown / 1024:.0f} MiB")
+    assert outcomes.total() == count
+    assert outcomes["refused"] > 0.8 * count
+    assert grown < 600 * 1024
+
+
+def test_mutated_files_are_refused_or_are_models(tmp_path):
+    check(400, tmp_path)
+
+
+@pytest.mark.slow
+def test_ten_thousand_mutated_files(tmp_path):
+    check(10_000, tmp_path)
