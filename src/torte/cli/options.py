@@ -19,6 +19,7 @@ __all__ = [
     "Seed",
     "Table",
     "Target",
+    "Verbose",
     "Weight",
 ]
 
@@ -83,3 +84,6 @@ Missing = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also print how learning went, in ten steps.")
+]
