@@ -45,6 +45,10 @@ def periodic(x, y, length, period):
     return math.exp(-2 * total)
 
 
+def categories(x, y, similarity):
+    return math.prod(s if a != b else 1.0 for a, b, s in zip(x, y, similarity, strict=True))
+
+
 def linear(x, y):
     return sum(a * b for a, b in zip(x, y, strict=True))
 
