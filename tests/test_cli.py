@@ -201,10 +201,27 @@ def test_fit_options_reach_the_model(here):
     assert engine.dtype == "float32"
 
 
+def test_numbers_that_are_names(here):
+    flowers(60, 4).assign(zip=["0123", "77"] * 30).to_csv("t.csv", index=False)
+    arguments = ("fit", "t.csv", "-t", "species", "-o", "t.torte", "--categorical", "zip", "--json")
+    kinds = json.loads(run(*arguments).stdout)["columns"]
+    assert kinds["zip"] == "categorical"
+    assert kinds["key"] == "numeric"
+    result = run("predict", "t.torte", "t.csv", "-o", "out.csv", "--json")
+    assert json.loads(result.stdout)["unseen"] == {}
+
+
 def test_inspect_says_what_was_learned(here):
     result = run("inspect", "flowers.torte", "--verbose")
     assert result.exit_code == 0
-    for word in ("90 rows", "iris, poppy, rose", "Gaussian", "length", "evaluation", "species"):
+    for word in (
+        "90 rows",
+        "iris, poppy, rose",
+        "Laplacian length_scale",
+        "width",
+        "evaluation",
+        "species",
+    ):
         assert word in result.stdout, word
     found = json.loads(run("inspect", "flowers.torte", "--json").stdout)
     model = torte.load("flowers.torte")

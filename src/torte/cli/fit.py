@@ -22,6 +22,7 @@ def fit(
         str, typer.Option("--out", "-o", help="The model file to write.", metavar="MODEL")
     ],
     drop: options.Drop = None,
+    categorical: options.Categorical = None,
     weight: options.Weight = None,
     class_weight: options.ClassWeight = None,
     kernel: options.Kernel = None,
@@ -59,6 +60,7 @@ def fit(
         table,
         target,
         drop=drop or (),
+        categorical=categorical or (),
         weight=weight,
         format=format,
         delimiter=delimiter,

@@ -96,21 +96,32 @@ def read_labeled(
     target: str,
     *,
     drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     weight: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
     missing: Collection[str] = (),
 ) -> Labeled:
-    """A table's rows, labels and weights; rows without a label are counted and left out."""
+    """A table's rows, labels and weights; rows without a label are counted and left out.
+
+    The columns of ``categorical`` are names of categories even where they look like numbers.
+    """
     import numpy as np
 
     from torte.errors import InvalidInput
     from torte.tabular import read_table
 
-    frame = read_table(table, format=format, delimiter=delimiter, missing=missing, text=[target])
-    named = [(target, "--target"), *((column, "--drop") for column in drop)]
-    for column, option in [*named, *([(weight, "--weight")] if weight else [])]:
+    text = [target, *categorical]
+    frame = read_table(table, format=format, delimiter=delimiter, missing=missing, text=text)
+    for column, option in [
+        (target, "--target"),
+        *((column, "--drop") for column in drop),
+        *((column, "--categorical") for column in categorical),
+        *([(weight, "--weight")] if weight else []),
+    ]:
         _demand_column(column, frame, table, option)
+    for column in categorical:
+        frame[column] = frame[column].astype("category")
     known = frame[target].notna()
     unlabeled = int((~known).sum())
     frame = frame[known].reset_index(drop=True) if unlabeled else frame

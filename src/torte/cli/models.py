@@ -6,6 +6,8 @@ from typing import Any
 
 __all__ = ["columns_of", "open_model", "text_columns"]
 
+TEXT = ("categorical", "boolean", "ordinal")  # kinds of columns whose cells are names
+
 
 def open_model(path: str) -> Any:
     """A classifier from a model file."""
@@ -32,4 +34,4 @@ def text_columns(model: Any) -> list[str]:
     """Those that stay text however their cells look: levels are compared as they are written."""
     encoder = getattr(model, "encoder_", None)
     kinds = {} if encoder is None else encoder.kinds_
-    return [name for name, kind in kinds.items() if kind not in ("number", "boolean", "date")]
+    return [name for name, kind in kinds.items() if kind in TEXT]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Categorical",
     "ClassWeight",
     "Delimiter",
     "Drop",
@@ -39,6 +40,14 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop", help="A column to leave out, for instance a key; repeatable.", metavar="COLUMN"
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        help="A column of numbers that are names, for instance codes; repeatable.",
+        metavar="COLUMN",
     ),
 ]
 Weight = Annotated[

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,20 +36,10 @@ def facts(model: Any, X: Any = None) -> dict[str, Any]:
     Rows at hand also show how much each column matters: see `torte.inspection.movement`.
     """
     import torte
-    from torte.inspection import curves, inspect_model, movement, relevance
+    from torte.inspection import curves, inspect_model, movement
 
     inspected = inspect_model(model)
     engine = inspected.engine
-    scales = {
-        part.name: dict(
-            zip(
-                [inspected.columns[c] for c in part.columns],
-                part.length_scales.tolist(),
-                strict=True,
-            )
-        )
-        for part in relevance(inspected)
-    }
     found: dict[str, Any] = {
         "torte": torte.__version__,
         "estimator": type(model).__name__,
@@ -58,7 +50,7 @@ def facts(model: Any, X: Any = None) -> dict[str, Any]:
         "kernel": repr(engine.kernel_),
         "regularization": engine.regularization_,
         "complexity": engine.complexity_,
-        "length_scales": scales,
+        "by_column": by_column(engine.kernel_, list(inspected.columns)),
         "objective": engine.objective_value_,
         "evaluations": engine.n_iter_,
         "learning_seconds": round(curves(inspected).seconds, 3) if engine.history_ else 0.0,
@@ -69,6 +61,44 @@ def facts(model: Any, X: Any = None) -> dict[str, Any]:
     return found
 
 
+def by_column(kernel: Any, columns: list[str] | None) -> dict[str, dict[str, float]]:
+    """Every hyperparameter that has one value a column: part of the kernel -> column -> value.
+
+    >>> from torte.cli.summary import by_column
+    >>> from torte.kernels import Gaussian
+    >>> by_column(0.5 * Gaussian((1.0, 2.0)).on(0, 2) + Gaussian(3.0), ["a", "b", "c"])
+    {'Gaussian length_scale': {'a': 1.0, 'c': 2.0}}
+    """
+    found: dict[str, dict[str, float]] = {}
+    for name, values in _vectors(kernel, columns):
+        label = name if name not in found else f"{name} {len(found) + 1}"
+        found[label] = values
+    return found
+
+
+def _vectors(part: Any, columns: list[str] | None) -> Iterator[tuple[str, dict[str, float]]]:
+    from torte.features import Standardize
+    from torte.kernels import Composed, On
+    from torte.parameters import Parametric
+
+    inner = columns
+    if isinstance(part, On) and columns is not None:
+        inner = [columns[position] for position in part.positions or ()]
+    if isinstance(part, Composed) and not isinstance(part.features, Standardize):
+        inner = None  # columns of a feature map are no columns of the table
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if isinstance(value, Parametric):
+            yield from _vectors(value, inner)
+        elif "constraint" in field.metadata and _one_each(value, columns):
+            assert columns is not None
+            yield f"{type(part).__name__} {field.name}", dict(zip(columns, value, strict=True))
+
+
+def _one_each(value: Any, columns: list[str] | None) -> bool:
+    return isinstance(value, tuple) and columns is not None and len(value) == len(columns)
+
+
 def column_kinds(model: Any) -> dict[str, str]:
     """The kind of every column of the user's table, by name."""
     encoder = getattr(model, "encoder_", None)
@@ -77,7 +107,7 @@ def column_kinds(model: Any) -> dict[str, str]:
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         names = [f"column {i}" for i in range(model.n_features_in_)]
-    return dict.fromkeys(map(str, names), "number")
+    return dict.fromkeys(map(str, names), "numeric")
 
 
 def describe(voice: Voice, found: dict[str, Any]) -> None:
@@ -99,7 +129,7 @@ def describe(voice: Voice, found: dict[str, Any]) -> None:
     if "relevance" in found:
         _relevance(voice, found["relevance"])
     else:
-        _length_scales(voice, found["length_scales"])
+        _by_column(voice, found["by_column"])
 
 
 def _relevance(voice: Voice, shares: dict[str, float]) -> None:
@@ -122,16 +152,16 @@ def _and_more(voice: Voice, columns: int) -> None:
         voice.say(f" and {columns - MOST_COLUMNS} more columns; --json has them all")
 
 
-def _length_scales(voice: Voice, scales: dict[str, dict[str, float]]) -> None:
-    names = list(dict.fromkeys(column for part in scales.values() for column in part))
+def _by_column(voice: Voice, parts: dict[str, dict[str, float]]) -> None:
+    names = list(dict.fromkeys(column for part in parts.values() for column in part))
     if not names:
         return
     rows = [
-        [name, *(f"{part[name]:.3g}" if name in part else "" for part in scales.values())]
+        [name, *(f"{part[name]:.3g}" if name in part else "" for part in parts.values())]
         for name in names[:MOST_COLUMNS]
     ]
     voice.say()
-    voice.table(["length scale of", *scales], rows)
+    voice.table(["learned for", *parts], rows)
     _and_more(voice, len(names))
 
 
