@@ -464,7 +464,7 @@ def test_bad_maps_are_named(blobs):
             MCEClassifier(features, random_state=0).fit(X, y)
     wide = np.random.default_rng(0).normal(size=(10, 300))
     with pytest.raises(
-        InvalidInput, match="too many features of 300 columns.* Use the kernel Polynomial"
+        InvalidInput, match=r"too many features of 300 columns.* Use the kernel Polynomial"
     ):
         MCEClassifier(Polynomials(3)).fit(wide, np.arange(10) % 2)
     for map in (Fourier(Gaussian()), Nystroem(Gaussian()), Network()):

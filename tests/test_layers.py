@@ -13,6 +13,7 @@ ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
     {"errors", "progress", "_threads"},
+    {"objects"},
     {"parameters", "_arrays", "_weights", "entropy", "bounds", "_container"},
     {"_targets"},
     {"maps", "_forms"},
@@ -24,9 +25,10 @@ LAYERS = [
     {"conditioning", "_settings"},
     {"learning"},
     {"plans", "incremental", "nn", "persistence", "_models"},
+    {"streams"},
     {"classifier"},
     {"__init__"},
-    {"inspection", "tabular", "expressions", "baselines"},
+    {"dask", "inspection", "tabular", "expressions", "baselines"},
     {"plots", "report", "comparison"},
     {"cli"},
 ]

@@ -11,10 +11,13 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
+from torch import Tensor
 
 from torte.errors import InvalidInput
+from torte.objects import Objects, Pairs, Records, items_of
 
 __all__ = [
+    "admit_any",
     "admit_labels",
     "admit_rows",
     "compute_device",
@@ -67,8 +70,61 @@ def generator_from(random_state: Any) -> torch.Generator:
     return generator
 
 
+def admit_any(
+    estimator: Any, X: Any, takes: str, device: torch.device, *, reset: bool
+) -> Tensor | Objects | Pairs | Records:
+    """X as what a kernel on vectors, objects, similarities or records takes, checked."""
+    if takes in ("vectors", "columns"):
+        table = admit_rows(estimator, X, estimator.dtype, reset=reset)
+        # A copy where the embedding keeps the rows: they are the caller's.
+        return (torch.tensor if reset else torch.as_tensor)(table, device=device)
+    dtype = getattr(torch, estimator.dtype)
+    if reset:
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(estimator).pop(name, None)
+    if takes == "objects":
+        return Objects(items_of(X), dtype, device)
+    if takes == "pairs":
+        return _admit_pairs(estimator, X, device, reset)
+    records = Records.of(X).admitted(dtype, device, at_fit=reset)
+    names = np.asarray(records.names, dtype=object)
+    if reset:
+        estimator.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = names
+        return records
+    expected = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
+    if list(names) != list(expected):
+        raise InvalidInput(
+            f"X must have the columns of fit, {list(expected)}, in their order, got {list(names)}."
+        )
+    return records
+
+
+def _admit_pairs(estimator: Any, X: Any, device: torch.device, reset: bool) -> Pairs:
+    values = np.asarray(X, dtype=estimator.dtype)
+    wanted = "n x n, or n x n x k for k matrices" if reset else "one column for each training row"
+    right = values.ndim in (2, 3) and values.shape[1] == (
+        len(values) if reset else estimator.n_features_in_
+    )
+    if not right:
+        raise InvalidInput(
+            f"X must hold the values of a precomputed kernel, {wanted}, got shape {values.shape}"
+            + ("." if reset else f" for {estimator.n_features_in_} training rows.")
+        )
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"X must hold finite values of a precomputed kernel, got {(~np.isfinite(values)).sum()} that are NaN or infinite."
+        )
+    if reset:
+        estimator.n_features_in_ = values.shape[1]
+        return Pairs(torch.tensor(values, device=device))
+    return Pairs(torch.as_tensor(values, device=device), torch.full((len(values),), -1))
+
+
 def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> np.ndarray:
     """X as a finite two-dimensional array of floats, checked against what fit saw."""
+    _demand_cells(X)
     try:
         rows = validate_data(
             estimator, X, reset=reset, dtype=np.dtype(dtype), ensure_all_finite=False, allow_nd=True
@@ -87,6 +143,19 @@ def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> 
         )
     _demand_finite(estimator, rows)
     return np.require(rows, requirements="W")  # torch shares memory, and warns of read-only one
+
+
+def _demand_cells(X: Any) -> None:
+    shape = getattr(X, "shape", ())
+    if len(shape) == 2 and shape[0] == 0:
+        raise InvalidInput(
+            f"X must have at least one row, got 0 sample(s) (shape={tuple(shape)}); see whether a filter took them all."
+        )
+    if len(shape) == 2 and shape[1] == 0:
+        raise InvalidInput(
+            f"X must have at least one column, got 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required; "
+            f"see whether a selection took them all."
+        )
 
 
 def _column_name(estimator: BaseEstimator | None, position: int, X: Any = None) -> str:
@@ -140,6 +209,7 @@ def demand_rows(y: Any, rows: int) -> None:
 def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """The classes, sorted, and the position of each label among them."""
     y = column_or_1d(y, warn=True)
+    _demand_hashable(y)
     demand_rows(y, rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InvalidInput(
@@ -154,6 +224,16 @@ def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
             f"needs examples of another one."
         )
     return encoder.classes_, codes
+
+
+def _demand_hashable(y: np.ndarray) -> None:
+    for row, label in enumerate(y if y.dtype == object else ()):
+        try:
+            hash(label)
+        except TypeError:
+            raise InvalidInput(
+                f"y must hold labels that can be told apart (hashable ones: text, numbers), got {label!r} in row {row}."
+            ) from None
 
 
 def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from torch import Tensor
 
-from torte._arrays import admit_labels, admit_rows, demand_rows, encode_labels
+from torte._arrays import admit_any, admit_labels, demand_rows, encode_labels
 from torte._weights import admit_weights, class_factors
 from torte.errors import InvalidInput
 
@@ -100,12 +100,12 @@ def admit(
     estimator: BaseEstimator,
     X: Any,
     y: Any,
-    dtype: str,
+    takes: str,
     device: torch.device,
     sample_weight: Any = None,
     class_weight: Any = None,
-) -> tuple[Tensor, Tensor, Tensor | None, np.ndarray]:
-    """``X`` (n x d), ``Y`` (n x m) and weights (n; None: all 1) as tensors, and the classes.
+) -> tuple[Any, Tensor, Tensor | None, np.ndarray]:
+    """``X`` (n rows of what the kernel takes), ``Y`` (n x m), weights (n; None: all 1), and the classes.
 
     Rows of weight zero are not there.
     """
@@ -113,16 +113,17 @@ def admit(
         raise InvalidInput(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None; give one label a row."
         )
-    table = admit_rows(estimator, X, dtype, reset=True)
-    if len(table) < 2:
+    rows = admit_any(estimator, X, takes, device, reset=True)
+    if len(rows) < 2:
         raise InvalidInput(
             "X must hold at least 2 rows, one for each class, got 1 sample; give more rows."
         )
-    weights = admit_weights(sample_weight, len(table))
-    kept: Any = slice(None) if weights is None else weights > 0
-    classes, Y = _admit_targets(y, len(table), kept)
+    weights = admit_weights(sample_weight, len(rows))
+    kept: Any = slice(None) if weights is None else np.flatnonzero(weights)
+    classes, Y = _admit_targets(y, len(rows), kept)
     Y, weights = weigh(Y, classes, None if weights is None else weights[kept], class_weight)
-    # Copies: the embedding keeps the rows, and they are the caller's.
-    rows = torch.tensor(table[kept], device=device)
-    counted = None if weights is None else torch.as_tensor(weights).to(rows)
-    return rows, torch.as_tensor(Y).to(rows), counted, classes
+
+    def like_rows(values: np.ndarray) -> Tensor:
+        return torch.as_tensor(values).to(dtype=rows.dtype, device=device)
+
+    return rows[kept], like_rows(Y), None if weights is None else like_rows(weights), classes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torte import bounds, persistence
-from torte._arrays import admit_rows, compute_device, encode_labels, generator_from
+from torte._arrays import admit_any, compute_device, encode_labels, generator_from
 from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
 from torte._targets import admit
@@ -23,12 +22,13 @@ from torte._threads import suited_threads
 from torte._weights import resampled
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
-from torte.errors import InvalidInput, WideFeaturesWarning
-from torte.incremental import add_rows, remove_rows
+from torte.errors import InvalidInput
+from torte.incremental import add_rows, remove_rows, warn_if_wide
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, run
+from torte.streams import Rows, as_rows, fit_rows, over_chunks
 
 __all__ = ["MCEClassifier"]
 
@@ -137,7 +137,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         monitor: tuple[Any, Any] | None = None,
@@ -150,7 +150,15 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
         ``monitor=(X_test, y_test)`` adds ``test_accuracy`` and ``test_log_loss`` to every
         record of ``history_``, at the price of one more solve a step.
+
+        X may be a stream of `torte.streams`, which brings its labels, or an array mapped to
+        memory: with a feature map, hyperparameters are then learned on a stratified random
+        sample, and all rows are read once for the sums that the embedding needs.
         """
+        rows = as_rows(X, y, arrays=isinstance(self.kernel, FeatureMap))
+        if rows is not None:
+            fit_rows(self, rows, monitor)
+            return self
         check_settings(self)
         # Also where the caller has switched gradients off.
         with torch.inference_mode(False), torch.enable_grad():
@@ -158,12 +166,12 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, monitor: tuple[Any, Any] | None) -> Self:
         generator = generator_from(self.random_state)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
         device = compute_device(self.device)
         rows, Y, weights, classes = admit(
-            self, X, y, self.dtype, device, sample_weight, self.class_weight
+            self, X, y, kernel.takes, device, sample_weight, self.class_weight
         )
         names = getattr(self, "feature_names_in_", None)
-        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
         kernel = kernel.prepare(
             resampled(rows, weights), None if names is None else list(names), generator
         )
@@ -177,13 +185,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.objective_value_ = learned.objective_value
         fitted = condition(description, rows, Y, self.objective.epsilon, weights)
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
-        if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
-            warnings.warn(
-                f"`kernel` gives {fitted.embedding.lift.width} features for {len(rows)} rows; with fewer features than "
-                f"rows it is cheap, with more its kernel form, Linear() @ map, is the same model at less cost.",
-                WideFeaturesWarning,
-                stacklevel=3,
-            )
+        if fitted.statistics is not None:
+            warn_if_wide(fitted.embedding.lift.width, len(rows), stacklevel=4)
         # What the bound sums over: every row's classes, each as often as it counts.
         mass = Y if weights is None else Y * weights[:, None]
         self._own_probabilities = _to_numpy(fitted.P[mass > 0])
@@ -214,17 +217,25 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         remove_rows(self, X, y, sample_weight)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, Kernel):
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.two_d_array = self.kernel.takes != "objects"
+        return tags
+
     def _scorer(
         self,
-        rows: Tensor,
+        rows: Any,
         Y: Tensor,
         weights: Tensor | None,
         classes: np.ndarray,
         X: Any,
         y: Any,
     ) -> Callable[[Description], dict[str, float]]:
-        others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
-        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=rows.device)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        others = admit_any(self, X, kernel.takes, Y.device, reset=False)
+        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=Y.device)
 
         def score(description: Description) -> dict[str, float]:
             fitted = condition(description, rows, Y, self.objective.epsilon, weights)
@@ -237,19 +248,26 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------
 
-    def _admitted(self, X: Any) -> Tensor:
+    def _admitted(self, X: Any) -> Any:
         check_is_fitted(self)
-        return torch.as_tensor(
-            admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
-        )
+        device = self.embedding_.weights.device
+        return admit_any(self, X, self.kernel_.takes, device, reset=False)
+
+    def _streamed(self, stream: Rows, method: Callable[[Any], np.ndarray]) -> np.ndarray:
+        check_is_fitted(self)
+        return np.concatenate([P for _, P in over_chunks(self, stream, method)])
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.decision_probabilities)
         rows = self._admitted(X)
         return _to_numpy(self.embedding_.decision_probabilities(rows))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Clip-normalized probabilities (n x m); rows sum to one, nothing is exactly zero."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.predict_proba)
         rows = self._admitted(X)
         P = _to_numpy(self.embedding_.probabilities(rows))
         return P / P.sum(axis=1, keepdims=True)

@@ -39,6 +39,11 @@ class Statistics:
         gram, cross = self.gram - other.gram, self.cross - other.cross
         return Statistics(gram, cross, self.count - other.count, self.largest)
 
+    def widened(self) -> Statistics:
+        """The same in float64, where the device has it: many float32 parts add up without loss."""
+        dtype = torch.float32 if self.gram.device.type == "mps" else torch.float64
+        return Statistics(self.gram.to(dtype), self.cross.to(dtype), self.count, self.largest)
+
     def solve(self, regularization: float) -> Tensor:
         """``W = (Z'Z + n lambda I)^-1 Z'Y`` (p x m)."""
         return factorize_gram(self.gram, self.count * regularization).solve(self.cross)

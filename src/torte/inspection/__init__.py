@@ -4,7 +4,7 @@ from torte.inspection.calibration import Reliability, reliability
 from torte.inspection.evaluation import Evaluation, evaluate
 from torte.inspection.histories import Curves, curves, plan_of
 from torte.inspection.models import Inspected, inspect_model
-from torte.inspection.relevance import Relevance, image_shape, movement, relevance
+from torte.inspection.relevance import Relevance, combined, image_shape, movement, relevance
 from torte.inspection.surfaces import Surface, class_colors, surface
 from torte.inspection.tabular import Table, table
 
@@ -17,6 +17,7 @@ __all__ = [
     "Surface",
     "Table",
     "class_colors",
+    "combined",
     "curves",
     "evaluate",
     "image_shape",

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,9 +16,10 @@ from torte.embedding import KernelLift
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem, Standardize
 from torte.inspection.models import Inspected
-from torte.kernels import Composed, Kernel, On, Stationary
+from torte.inspection.tabular import crossed, table, take
+from torte.kernels import Composed, Constant, Kernel, On, Product, Stationary
 
-__all__ = ["Relevance", "image_shape", "movement", "relevance"]
+__all__ = ["Relevance", "combined", "image_shape", "movement", "relevance"]
 
 _SPREAD_ROWS = 2000  # that measure a column's spread
 _MOVED_ROWS = 150  # whose columns are replaced, one column after another
@@ -29,21 +30,30 @@ _LEAST_IMAGE = 64  # pixels: a square table narrower than that is just a table
 class Relevance:
     """One stationary part of a kernel: a length scale ``l_d`` for each of its columns.
 
+    ``variance`` is the product of the constants in front of it.
     ``values`` are ``s_d / l_d``, the spread of a column in units of its length scale, or ``1 / l_d``
     where no rows are at hand (``in_spreads`` says which). A column of value 0.1 hardly matters
     in this part: over its whole spread the kernel stays the same.
     """
 
     name: str
+    variance: float
     columns: tuple[int, ...]
     length_scales: np.ndarray
     values: np.ndarray
     in_spreads: bool
 
 
+class _Part(NamedTuple):
+    kernel: Stationary
+    seen: Any  # what it sees of some rows, or None
+    columns: tuple[int, ...]
+    variance: float
+
+
 def _stationary(
-    kernel: Kernel, A: Any, columns: tuple[int, ...] | None
-) -> Iterator[tuple[Stationary, Any, tuple[int, ...]]]:
+    kernel: Kernel, A: Any, columns: tuple[int, ...] | None, variance: float = 1.0
+) -> Iterator[_Part]:
     """Stationary parts with what they see of some rows; ``A`` is those rows represented, or None.
 
     A kernel of two kernels represents rows as a pair, one of a single kernel as that one does.
@@ -54,14 +64,16 @@ def _stationary(
         columns = None  # columns of a feature map are no columns of the table
     if isinstance(kernel, Stationary):
         if columns is not None:
-            yield kernel, A, columns
+            yield _Part(kernel, A, columns, variance)
         return
     values = [getattr(kernel, field.name) for field in dataclasses.fields(kernel)]
     inner = [value for value in values if isinstance(value, Kernel)]
+    if isinstance(kernel, Product):
+        variance *= math.prod(part.value for part in inner if isinstance(part, Constant))
     parts = [A] if len(inner) == 1 else A if isinstance(A, tuple) else [None] * len(inner)
     if len(parts) == len(inner):
         for part, represented in zip(inner, parts, strict=True):
-            yield from _stationary(part, represented, columns)
+            yield from _stationary(part, represented, columns, variance)
 
 
 def _kernel_and_rows(inspected: Inspected, rows: np.ndarray | None) -> tuple[Kernel | None, Any]:
@@ -106,17 +118,17 @@ def relevance(inspected: Inspected, rows: np.ndarray | None = None) -> list[Rele
     if kernel is None:
         return []
     found = []
-    for part, represented, columns in _stationary(kernel, A, tuple(range(len(inspected.columns)))):
+    every = tuple(range(len(inspected.columns)))
+    for part, seen, columns, variance in _stationary(kernel, A, every):
         scales = np.broadcast_to(np.asarray(part.length_scale, dtype=float), (len(columns),))
-        if represented is not None:
-            values = _spread(represented, len(columns))
+        if seen is not None:
+            values = _spread(seen, len(columns))
         elif isinstance(part.length_scale, tuple):
             values = 1 / scales
         else:
             continue
-        found.append(
-            Relevance(type(part).__name__, columns, scales, values, represented is not None)
-        )
+        name = type(part).__name__
+        found.append(Relevance(name, variance, columns, scales, values, seen is not None))
     names = [part.name for part in found]
     return [
         dataclasses.replace(part, name=f"{part.name} {names[: i + 1].count(part.name)}")
@@ -126,36 +138,39 @@ def relevance(inspected: Inspected, rows: np.ndarray | None = None) -> list[Rele
     ]
 
 
-def movement(inspected: Inspected, rows: np.ndarray) -> np.ndarray:
-    """How far a row moves in the kernel's space when one column is taken from another row.
+def combined(parts: list[Relevance], d: int) -> np.ndarray:
+    """One number a column (d): the parts' values, weighted by their shares of the variance."""
+    total = np.zeros(d)
+    for part in parts:
+        total[list(part.columns)] += part.variance * part.values
+    return total / sum(part.variance for part in parts)
 
-    The mean of ``|phi(x) - phi(x')|^2 = k(x, x) + k(x', x') - 2 k(x, x')`` over rows, for one column
-    after another, as shares that sum to one (d numbers). It needs no length scales, so any
-    kernel and any feature map has it.
+
+def movement(inspected: Inspected, X: Any) -> np.ndarray:
+    """How far predictions move when one column of a row is taken from another row.
+
+    The mean total variation ``sum_c |p_c(x) - p_c(x')| / 2`` over rows, one number from 0 to 1 a
+    column of X. It asks the model, not its length scales, so any kernel and any map has it.
+
+    >>> import numpy as np
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import inspect_model, movement
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> model = MCEClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    >>> first, second = movement(inspect_model(model), X)
+    >>> bool(first > 2 * second)
+    True
     """
-    lift = inspected.engine.embedding_.lift
     rng = np.random.default_rng(0)
-    few = rows[rng.permutation(len(rows))[:_MOVED_ROWS]]
-    other = np.roll(few, 1, axis=0)
-    distances = np.zeros(few.shape[1])
-    with torch.no_grad():
-        like = inspected.engine.embedding_.weights
-
-        def moved(changed: np.ndarray) -> float:
-            X, Z = (torch.as_tensor(part).to(like) for part in (few, changed))
-            if not isinstance(lift, KernelLift):
-                return float((lift(X) - lift(Z)).square().sum(dim=1).mean())
-            kernel = lift.kernel
-            A, B = kernel.represent(X), kernel.represent(Z)
-            across = kernel.compare(A, B).diagonal()
-            return float((kernel.norms(A) + kernel.norms(B) - 2 * across).mean())
-
-        for column in range(few.shape[1]):
-            changed = few.copy()
-            changed[:, column] = other[:, column]
-            distances[column] = max(0.0, moved(changed))
-    total = distances.sum()
-    return distances / total if total > 0 else distances
+    found = table(X)
+    few = rng.permutation(len(found.index))[: _MOVED_ROWS if len(found.columns) <= 100 else 50]
+    here, there = take(X, few), take(X, np.roll(few, 1))
+    P = inspected.model.predict_proba(here)
+    moved = [
+        np.abs(inspected.model.predict_proba(crossed(here, there, position)) - P).sum(axis=1)
+        for position in range(len(found.columns))
+    ]
+    return np.array([float(change.mean()) / 2 for change in moved])
 
 
 def image_shape(inspected: Inspected, shape: Any = "auto") -> tuple[int, int] | None:

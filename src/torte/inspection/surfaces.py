@@ -12,7 +12,7 @@ import numpy as np
 from torte.entropy import clip_normalized_entropy
 from torte.errors import InvalidInput
 from torte.inspection.models import Inspected
-from torte.inspection.tabular import Column, Table, table
+from torte.inspection.tabular import Column, Table, table, take
 
 __all__ = ["Surface", "class_colors", "surface"]
 
@@ -72,13 +72,15 @@ def _positions(found: Table, columns: Sequence[Any] | None) -> tuple[int, int]:
     return int(known[0]), int(known[1])
 
 
-def _middle(column: Column) -> Any:
-    """A cell of the column from its middle: the median row, or the most frequent value."""
+def _middle(X: Any, column: Column, name: Any, count: int) -> Any:
+    """Cells from the middle of the column: its median, or its most frequent value."""
     if column.numbers is not None:
-        return np.nanmedian(column.numbers)
-    values, counts = np.unique([str(cell) for cell in column.cells.tolist()], return_counts=True)
-    common = values[counts.argmax()]
-    return next(cell for cell in column.cells.tolist() if str(cell) == common)
+        return np.full(count, np.nanmedian(column.numbers))
+    cells = [str(cell) for cell in column.cells.tolist()]
+    values, counts = np.unique(cells, return_counts=True)
+    row = cells.index(values[counts.argmax()])
+    rows = take(X, np.full(count, row))  # the same type of cell, a category stays one
+    return rows[name] if hasattr(X, "columns") else rows[:, name]
 
 
 def _numbers(column: Column) -> np.ndarray:
@@ -103,14 +105,16 @@ def surface(
         limits.append((low - margin, high + margin))
         axes.append(np.linspace(*limits[-1], resolution))
     across, upward = (part.ravel() for part in np.meshgrid(*axes))
-    cells: list[Any] = [
-        across if i == first else upward if i == second else [_middle(column)] * len(across)
-        for i, column in enumerate(found.columns)
-    ]
-    named = getattr(X, "columns", None)
-    grid: Any = (
-        np.column_stack(cells) if named is None else type(X)(dict(zip(named, cells, strict=True)))
-    )
+    named = getattr(X, "columns", range(len(found.columns)))
+    cells = {
+        name: across
+        if i == first
+        else upward
+        if i == second
+        else _middle(X, column, name, len(across))
+        for i, (name, column) in enumerate(zip(named, found.columns, strict=True))
+    }
+    grid: Any = type(X)(cells) if hasattr(X, "columns") else np.column_stack(list(cells.values()))
     P = inspected.model.predict_proba(grid)
     return Surface(
         (found.columns[first].name, found.columns[second].name),

@@ -9,7 +9,7 @@ import numpy as np
 
 from torte.errors import InvalidInput
 
-__all__ = ["Column", "Table", "table"]
+__all__ = ["Column", "Table", "crossed", "table", "take"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +71,20 @@ def table(X: Any) -> Table:
         raise InvalidInput(f"`X` must be a table of rows and columns, got shape {cells.shape}.")
     columns = [_column(f"column {i}", cells[:, i]) for i in range(cells.shape[1])]
     return Table(tuple(columns), np.arange(len(cells)))
+
+
+def take(X: Any, positions: np.ndarray) -> Any:
+    """Rows of a table as a table of the same kind, columns with the types they had."""
+    if hasattr(X, "iloc"):
+        return X.iloc[positions].reset_index(drop=True)
+    return X[positions] if hasattr(X, "columns") else np.asarray(X)[positions]
+
+
+def crossed(X: Any, other: Any, position: int) -> Any:
+    """X with one column taken from another table of the same rows and kind."""
+    if hasattr(X, "columns"):
+        names = list(X.columns)
+        return type(X)({n: (other if i == position else X)[n] for i, n in enumerate(names)})
+    changed = X.copy()
+    changed[:, position] = other[:, position]
+    return changed

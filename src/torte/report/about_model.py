@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from torte.errors import InvalidInput, NoSupremum
-from torte.inspection import curves, plan_of, relevance
+from torte.inspection import combined, curves, plan_of, relevance
 from torte.parameters import Parametric
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
@@ -17,6 +17,7 @@ from torte.report.subject import Subject
 __all__ = ["bound_section", "expression", "kernel_section", "learning_section", "plan_section"]
 
 MOST_BARS = 15  # columns in one chart
+MOST_PARTS = 6  # of a kernel
 _LONG = re.compile(r"\((?:[^(),]+, ){6,}[^(),]+\)")  # seven numbers or more
 
 
@@ -46,59 +47,52 @@ def _ranked(values: np.ndarray) -> np.ndarray:
 
 
 def _movement_figures(about: Subject) -> list[Element]:
-    if about.rows is None or not about.rows.moved.any():
+    if about.rows is None or about.rows.moved is None:
         return []
-    moved, names = about.rows.moved, about.inspected.columns
-    title = "Relevance by column"
-    if about.shape is not None:
-        drawn = pixel_image(title, moved.reshape(about.shape))
-        return [
-            figure(
-                drawn,
-                title,
-                "The stronger a pixel’s color, the further it moves a row in the kernel’s space.",
-            )
-        ]
+    moved, title = about.rows.moved, "Relevance by column"
+    names = [column.name for column in about.rows.table.columns]
     best = _ranked(moved)
-    drawn = bars(title, [names[i] for i in best], [moved[best].tolist()], shown=percent)
-    note = "Share in how far a row moves in the kernel’s space when the column is taken from another row."
-    if len(best) < len(moved):
-        note += f" The {len(best)} largest of {len(moved)} columns."
-    return [figure(drawn, title, note)]
+    drawn = bars(title, [names[i] for i in best], moved[best].tolist(), shown=percent)
+    note = (
+        "How much probability moves, on average, when a row gets the column’s value of another row."
+    )
+    return [figure(drawn, title, note + _of_how_many(best, moved))]
+
+
+def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
+    few = len(best) < len(values)
+    return f" The {len(best)} largest of {len(values)} columns." if few else ""
 
 
 def _scale_figures(about: Subject) -> list[Element]:
+    """One chart for each stationary part of the kernel, columns in the same order in all of them."""
     rows = None if about.rows is None else about.rows.encoded
     parts = relevance(about.inspected, rows)
     if not parts:
         return []
-    what = "Spread in length scales" if parts[0].in_spreads else "Inverse length scale"
-    note = (
-        "Standard deviation of a column divided by its length scale. Near zero, the column hardly matters."
+    what, note = (
+        (
+            "spread in length scales",
+            "Standard deviation of a column in units of its length scale. Near 0 it hardly matters.",
+        )
         if parts[0].in_spreads
-        else "The larger, the more one unit of the column matters."
+        else ("inverse length scale", "The larger, the more one unit of the column matters.")
     )
-    d, names = len(about.inspected.columns), about.inspected.columns
-    values = np.zeros((len(parts), d))
-    for row, part in zip(values, parts, strict=True):
-        row[list(part.columns)] = part.values
-    if about.shape is not None:
-        return [
-            figure(
-                pixel_image(f"{what}, {part.name}", row.reshape(about.shape), "value"),
-                f"{what}: {part.name}",
-                note,
-            )
-            for row, part in zip(values, parts, strict=True)
-        ]
-    best = _ranked(values.sum(axis=0))
-    chosen = [part.name for part in parts]
-    drawn = bars(what, [names[i] for i in best], values[:, best].tolist(), chosen)
-    if len(best) < d:
-        note += f" The {len(best)} largest of {d} columns."
-    figures = figure(drawn, what, note)
-    figures.insert(1, legend(chosen, [f"fill{j}" for j in range(len(parts))]))
-    return [figures]
+    names = about.inspected.columns
+    best = _ranked(combined(parts, len(names)))
+    drawn = []
+    for part in parts[:MOST_PARTS]:
+        values = np.zeros(len(names))
+        values[list(part.columns)] = part.values
+        weight = "" if part.variance == 1 else f"{number(part.variance)} × "
+        title = f"{weight}{part.name}: {what}"
+        if about.shape is not None:
+            chart = pixel_image(title, values.reshape(about.shape))
+            drawn.append(figure(chart, title, note))
+        else:
+            chart = bars(title, [names[i] for i in best], values[best].tolist())
+            drawn.append(figure(chart, title, note + _of_how_many(best, values)))
+    return drawn
 
 
 def kernel_section(about: Subject) -> Element:

@@ -53,10 +53,10 @@ def _score_figures(about: Subject, rows: Rows) -> list[Element]:
         drawn.append(figure(chart, "Confusion matrix", note))
     errors = _confusions(scores.confusion, about.labels)
     if errors and len(about.labels) > 2:
-        listed = data_table(
-            "Most frequent errors", ("true", "predicted", "rows", "of the class"), errors
+        listed = data_table("Most frequent errors", ("true", "predicted", "rows", "share"), errors)
+        drawn.append(
+            figure(listed, "Most frequent errors", "Share: of the rows of the true class.")
         )
-        drawn.append(figure(listed, "Most frequent errors"))
     chart = reliability_chart("Reliability", scores.reliability)
     note = (
         "A point on the diagonal: right as often as stated. Larger points hold more rows. "
@@ -107,12 +107,12 @@ def _shown(cell: Any) -> Any:
     return (str(cell), shortened(str(cell), 40))
 
 
-def _telling(about: Subject, rows: Rows) -> list[Column]:
+def _telling(rows: Rows) -> list[Column]:
     """The columns to show beside a prediction: the most relevant ones."""
-    columns = rows.table.columns
-    if len(columns) != len(rows.moved):  # encoded columns are not the user's: take the first
-        return list(columns[:MOST_SHOWN])
-    return [columns[i] for i in np.argsort(-rows.moved, kind="stable")[:MOST_SHOWN]]
+    if rows.moved is None:
+        return []
+    best = np.argsort(-rows.moved, kind="stable")[:MOST_SHOWN]
+    return [rows.table.columns[i] for i in best]
 
 
 def uncertain_section(about: Subject, rows: Rows) -> Element:
@@ -120,8 +120,7 @@ def uncertain_section(about: Subject, rows: Rows) -> Element:
     found = rows.evaluation
     order = np.argsort(-found.entropy, kind="stable")[:MOST_UNCERTAIN]
     head = ["row"]
-    pictured = about.shape is not None
-    columns = [] if pictured else _telling(about, rows)
+    columns = _telling(rows)
     if found.scores is not None:
         head.append("true")
     head += ["predicted", "probability", "second", "entropy", *(c.name for c in columns)]
@@ -159,10 +158,11 @@ def _add_pictures(listed: Element, images: np.ndarray, shape: tuple[int, int]) -
 def map_section(about: Subject, rows: Rows) -> Element | None:
     """Predictions over two columns: the only two, or the two most relevant numbers."""
     columns = rows.table.columns
-    if about.shape is not None or len(columns) < 2 or len(columns) != len(rows.moved):
+    if rows.moved is None:
         return None
+    moved = rows.moved
     numeric = [i for i, c in enumerate(columns) if c.numbers is not None]
-    chosen = sorted(numeric, key=lambda i: -rows.moved[i])[:2] if len(columns) > 2 else numeric
+    chosen = sorted(numeric, key=lambda i: -moved[i])[:2]
     if len(chosen) < 2:
         return None
     found = surface(about.inspected, rows.X, sorted(chosen))
@@ -173,7 +173,7 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
         "Class probabilities",
         "Colors of the classes, mixed by their probabilities.",
     )
-    first.insert(1, _class_legend(about.labels))
+    first.append(_class_legend(about.labels))
     second = figure(
         entropy_map("Entropy of the label", found),
         "Entropy of the label",
@@ -233,7 +233,7 @@ def data_section(about: Subject, rows: Rows) -> Element:
         counts = np.bincount(scores.codes, minlength=len(about.labels))
         best = np.argsort(-counts, kind="stable")[:MOST_BARS]
         names = [about.labels[i] for i in best]
-        chart = bars("Rows by class", names, [counts[best].tolist()], shown=lambda v: f"{v:,.0f}")
+        chart = bars("Rows by class", names, counts[best].tolist(), shown=lambda v: f"{v:,.0f}")
         classes = E("div", figure(chart, "Rows by class"), class_="figures")
     if len(columns) > 12:
         listed = E("details", E("summary", "All columns"), listed)

@@ -26,42 +26,23 @@ def legend(names: Sequence[str], kinds: Sequence[str]) -> Element:
 def bars(
     title: str,
     labels: Sequence[str],
-    series: Sequence[Sequence[float]],
-    names: Sequence[str] = ("",),
+    values: Sequence[float],
     shown: Callable[[float], str] = number,
 ) -> Element:
-    """Horizontal bars from zero, one a label for each series; their numbers stand beside them."""
-    thick = 13.0 if len(series) == 1 else 11.5
-    row = max(_ROW, thick * len(series) + 8)
-    height = row * len(labels) + 4
-    largest = max((max(values) for values in series), default=0.0) or 1.0
+    """Horizontal bars from zero, their numbers beside them."""
+    largest = max(values, default=0.0) or 1.0
     room = WIDTH - _LABEL - 58
     parts: list[Element] = []
-    for i, label in enumerate(labels):
-        top = row * i + (row - thick * len(series)) / 2 + 2
-        text = words(_LABEL - 8, row * (i + 0.5) + 6, shortened(label, 17), "end")
+    for i, (label, value) in enumerate(zip(labels, values, strict=True)):
+        y, length = _ROW * i + 5, room * max(0.0, value) / largest
+        text = words(_LABEL - 8, y + 11, shortened(label, 17), "end")
         text.append(E("title", label))
-        parts.append(text)
-        for j, values in enumerate(series):
-            length = room * max(0.0, values[i]) / largest
-            y = top + thick * j
-            told = f"{label}{', ' + names[j] if names[j] else ''}: {shown(values[i])}"
-            parts.append(
-                E(
-                    "rect",
-                    E("title", told),
-                    x=_LABEL,
-                    y=y,
-                    width=max(length, 0.75),
-                    height=thick - 1.5,
-                    rx=1.5,
-                    class_=f"fill{j}",
-                )
-            )
-            beside = words(_LABEL + length + 5, y + thick / 2 + 3.5, shown(values[i]), kind="tick")
-            parts.append(beside)
-    told = "; ".join(f"{label} {shown(series[0][i])}" for i, label in enumerate(labels[:5]))
-    return drawing(height, title, told, *parts)
+        told = E("title", f"{label}: {shown(value)}")
+        bar = E("rect", told, x=_LABEL, y=y, width=max(length, 0.75), rx=1.5, class_="fill0")
+        bar.set("height", "13")
+        parts += [text, bar, words(_LABEL + length + 5, y + 10.5, shown(value), kind="tick")]
+    first = "; ".join(f"{labels[i]} {shown(values[i])}" for i in range(min(5, len(labels))))
+    return drawing(_ROW * len(labels) + 4, title, first, *parts)
 
 
 def line_chart(title: str, values: np.ndarray, starts: Sequence[int], unit: str) -> Element:

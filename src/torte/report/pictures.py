@@ -110,7 +110,7 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
     )
 
 
-def pixel_image(title: str, values: np.ndarray, names: str = "relevance") -> Element:
+def pixel_image(title: str, values: np.ndarray) -> Element:
     """One number a pixel (h x w), darker where it is larger."""
     height, width = values.shape
     scale = 300.0 / max(height, width)
@@ -126,7 +126,7 @@ def pixel_image(title: str, values: np.ndarray, names: str = "relevance") -> Ele
         class_="pixels",
     )
     border = E("rect", x=(WIDTH - w) / 2, y=4.0, width=w, height=h, class_="border")
-    told = f"{height} x {width} pixels, the largest {names} is {number(largest)}"
+    told = f"{height} x {width} pixels, the largest value is {number(largest)}"
     return drawing(h + 8, title, told, image, border)
 
 

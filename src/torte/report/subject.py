@@ -29,7 +29,7 @@ class Rows:
     table: Table
     encoded: np.ndarray
     evaluation: Evaluation
-    moved: np.ndarray
+    moved: np.ndarray | None  # by column; None for pixels
     seen: bool  # whether the model was fitted on these very rows
 
 
@@ -55,11 +55,12 @@ def _were_trained_on(inspected: Inspected, X: Any, codes: np.ndarray | None) -> 
 def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
     """Everything that the sections of a report share."""
     inspected = inspect_model(model)
-    rows = None
+    rows, pixels = None, image_shape(inspected, shape)
     if X is not None:
         encoded, evaluation = inspected.rows(X), evaluate(inspected, X, y)
         codes = None if evaluation.scores is None else evaluation.scores.codes
         seen = _were_trained_on(inspected, X, codes)
-        rows = Rows(X, table(X), encoded, evaluation, movement(inspected, encoded), seen)
+        moved = None if pixels else movement(inspected, X)
+        rows = Rows(X, table(X), encoded, evaluation, moved, seen)
     labels = tuple(map(str, inspected.engine.classes_.tolist()))
-    return Subject(inspected, labels, image_shape(inspected, shape), rows)
+    return Subject(inspected, labels, pixels, rows)
