@@ -27,6 +27,7 @@ LAYERS = [
     {"plans", "incremental", "nn", "persistence", "_models"},
     {"streams"},
     {"classifier"},
+    {"tables"},
     {"__init__"},
     {"dask", "inspection", "tabular", "expressions", "baselines"},
     {"plots", "report", "comparison"},
