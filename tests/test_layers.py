@@ -29,7 +29,7 @@ LAYERS = [
     {"classifier"},
     {"tables"},
     {"__init__"},
-    {"dask", "inspection", "tabular", "expressions", "baselines"},
+    {"dask", "onnx", "inspection", "tabular", "expressions", "baselines"},
     {"plots", "report", "comparison"},
     {"cli"},
 ]

@@ -210,24 +210,28 @@ def test_a_kernel_of_your_own_must_be_imported_first(blobs, tmp_path, monkeypatc
 
 
 @dataclass(frozen=True)
-class Counts(Linear):
+class Signs(Kernel):
+    """How many columns have the same sign."""
+
     def represent(self, X):
-        return [{column: value for column, value in enumerate(row)} for row in X]
+        return [frozenset((row > 0).nonzero().flatten().tolist()) for row in X]
 
     def compare(self, A, B):
-        return super().compare(*(torch.tensor([list(r.values()) for r in part]) for part in (A, B)))
-
-    def norms(self, A):
-        return self.compare(A, A).diagonal()
+        return torch.tensor([[4.0 - len(a ^ b) for b in B] for a in A], dtype=torch.float64)
 
 
 def test_what_cannot_be_stored_is_named(blobs, tmp_path):
     X, y = blobs
+    message = (
+        r"`fitted.embedding_.lift.anchors.0` of the model is a frozenset, .* Register the class"
+    )
+    with pytest.raises(InvalidInput, match=message):
+        fitted(Signs(), X, y, optimizer=None).save(tmp_path / "model.torte")
     model = fitted(Gaussian(), X, y)
     with pytest.raises(NotFittedError):
         MCEClassifier().save(tmp_path / "model.torte")
     model.note_ = {"when": np.datetime64("2020-01-01")}
-    with pytest.raises(InvalidInput, match="`fitted.note_.when` of the model is a date, which"):
+    with pytest.raises(InvalidInput, match=r"`fitted.note_.when` of the model is a date, which"):
         model.save(tmp_path / "model.torte")
     model.note_ = np.array(["2020-01-01"], dtype="datetime64[D]")
     with pytest.raises(
@@ -235,10 +239,10 @@ def test_what_cannot_be_stored_is_named(blobs, tmp_path):
     ):
         model.save(tmp_path / "model.torte")
     model.note_ = torch.eye(2).to_sparse()
-    with pytest.raises(InvalidInput, match="is a Tensor of torch.float32, which model files do"):
+    with pytest.raises(InvalidInput, match=r"is a Tensor of torch.float32, which model files do"):
         model.save(tmp_path / "model.torte")
     model.note_ = lambda: None
-    with pytest.raises(InvalidInput, match="is a function, .* or pickle the model"):
+    with pytest.raises(InvalidInput, match=r"is a function, .* or pickle the model"):
         model.save(tmp_path / "model.torte")
     model.note_ = []
     for _ in range(300):
@@ -246,7 +250,7 @@ def test_what_cannot_be_stored_is_named(blobs, tmp_path):
     with pytest.raises(InvalidInput, match="at most 200 levels of nesting"):
         model.save(tmp_path / "model.torte")
     model.note_ = ("x" * 2**25,)
-    with pytest.raises(InvalidInput, match="the model's description takes .* shorten `history_`"):
+    with pytest.raises(InvalidInput, match=r"the model's description takes .* shorten `history_`"):
         model.save(tmp_path / "model.torte")
     assert list(tmp_path.iterdir()) == []
 
@@ -265,7 +269,7 @@ def test_a_network_of_your_own_needs_its_recipe_again(blobs, tmp_path):
     with pytest.raises(ModelFileError, match=r"whose network is code, .* torte.load\(path, recipe"):
         torte.load(tmp_path / "model.torte")
     with pytest.raises(
-        ModelFileError, match="makes a module of 35 weights .* give the recipe that"
+        ModelFileError, match=r"makes a module of 35 weights .* give the recipe that"
     ):
         torte.load(tmp_path / "model.torte", recipe=partial(body, 5))
     model = fitted(Gaussian() @ Module(body) + Linear() @ Module(partial(body, 5)), X, y)
