@@ -36,7 +36,7 @@ def curves(inspected: Inspected) -> Curves:
     >>> list(curves(inspect_model(model)).series)
     ['risk', 'complexity', 'objective']
     """
-    history = inspected.engine.history_
+    history = inspected.history
     if not history:
         raise InvalidInput(
             "`estimator` has no history: partial_fit learns nothing but weights; call fit to learn hyperparameters."
@@ -70,7 +70,7 @@ def plan_of(inspected: Inspected) -> list[tuple[str, str]]:
         lines.append(("plan", plan))
     if inspected.n_rows is not None:
         lines.append(("training rows", f"{inspected.n_rows:,}"))
-    if engine.history_:
+    if inspected.history:
         found = curves(inspected)
         lines += [
             ("evaluations of the objective", f"{engine.n_iter_:,}"),

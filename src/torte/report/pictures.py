@@ -11,7 +11,7 @@ import numpy as np
 
 from torte.inspection import Surface, class_colors
 from torte.report.axes import WIDTH, Frame, drawing, round_ticks, words
-from torte.report.markup import E, Element, number, shortened
+from torte.report.markup import E, Element, fitted, number
 
 __all__ = ["class_css", "color_map", "confusion_chart", "data_uri", "entropy_map", "pixel_image"]
 
@@ -58,20 +58,20 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
     m = len(labels)
     named = m <= 25
     side = min(76.0, (WIDTH - (_NAMES if named else 20.0) - 6) / m)
-    longest = max(map(len, labels))
-    tilted = min(longest, 10) * 7.0 > side
+    tilted = any(fitted(label, side - 4) != label for label in labels)
+    short = [fitted(label, 70.0) for label in labels]
     top = 26.0
-    below = 8.0 if not named else 24.0 if not tilted else 12.0 + 5.0 * min(longest, 10)
+    below = 8.0 if not named else 24.0 if not tilted else 14.0 + 5.5 * max(map(len, short))
     left = (WIDTH - m * side - (_NAMES if named else 0.0)) / 2 + (_NAMES if named else 0.0)
     shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     parts = [words(left + m * side / 2, 14.0, "predicted", "middle", "axis")]
     for i in range(m):
         middle = side * (i + 0.5)
         if named:
-            name = words(left - 8, top + middle + 4, shortened(labels[i], 12), "end")
+            name = words(left - 8, top + middle + 4, fitted(labels[i], _NAMES - 12), "end")
             name.append(E("title", labels[i]))
             x, y = left + middle, top + m * side + 14
-            under = words(x, y, shortened(labels[i], 10), "end" if tilted else "middle")
+            under = words(x, y, short[i], "end" if tilted else "middle")
             if tilted:
                 under.set("transform", f"rotate(-45 {x:.5g} {y:.5g})")
             parts += [name, under]
@@ -154,8 +154,8 @@ def _map(title: str, told: str, image: np.ndarray, found: Surface, marks: list[E
         for t in round_ticks(*frame.across)
     ]
     middle = (frame.left + frame.right) / 2
-    name = words(middle, frame.height - 5, shortened(found.names[0], 40), "middle", "axis")
-    side = words(frame.left, 15.0, shortened(found.names[1], 40), kind="axis")
+    name = words(middle, frame.height - 5, fitted(found.names[0], 320.0), "middle", "axis")
+    side = words(frame.left, 15.0, fitted(found.names[1], 320.0), kind="axis")
     return drawing(frame.height, title, told, picture, *marks, *ticks, name, side)
 
 
