@@ -33,7 +33,7 @@ def rounded(expression: str) -> str:
 def facts(model: Any, X: Any = None) -> dict[str, Any]:
     """What `--json` prints of a model: all that was learned, as plain values.
 
-    Rows at hand also show how much each column matters: see `torte.inspection.movement`.
+    A data frame at hand also shows how much each column matters: see `torte.inspection.movement`.
     """
     import torte
     from torte.inspection import curves, inspect_model, movement
@@ -56,8 +56,9 @@ def facts(model: Any, X: Any = None) -> dict[str, Any]:
         "learning_seconds": round(curves(inspected).seconds, 3) if engine.history_ else 0.0,
     }
     if X is not None:
-        shares = movement(inspected, inspected.rows(X)).tolist()
-        found["relevance"] = dict(zip(inspected.columns, shares, strict=True))
+        found["relevance"] = dict(
+            zip(map(str, X.columns), movement(inspected, X).tolist(), strict=True)
+        )
     return found
 
 
@@ -133,12 +134,12 @@ def describe(voice: Voice, found: dict[str, Any]) -> None:
 
 
 def _relevance(voice: Voice, shares: dict[str, float]) -> None:
-    """One bar a column: its share in how far a row moves when the column is another row's."""
+    """One bar a column: how much probability moves when its cells are those of other rows."""
     ranked = sorted(shares.items(), key=lambda item: -item[1])
     most = ranked[0][1] or 1.0
     voice.say()
     voice.table(
-        ["relevance of", "share", ""],
+        ["relevance of", "moves probabilities by", ""],
         [
             [name, f"{100 * share:.1f} %", f"{'█' * round(BAR * share / most):{BAR}}"]
             for name, share in ranked[:MOST_COLUMNS]
