@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 
 from torte._forms import Recipe, savable
 from torte._settings import check_settings
@@ -98,11 +97,11 @@ savable(Module, _module_state, _module_from)
 def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator: None) -> None:
     """Let a scikit-learn estimator be stored: its parameters, and every attribute that fit set.
 
-    ``check(estimator)`` completes what was read, and raises where it is not a fitted estimator.
+    ``check(estimator)`` completes what was read, and raises where it is not a fitted estimator;
+    one that was not fitted, as a parameter of another, is its parameters.
     """
 
     def state(estimator: Any) -> Mapping[str, Any]:
-        check_is_fitted(estimator)
         settings = estimator.get_params(deep=False)
         fitted = {name: value for name, value in vars(estimator).items() if name not in settings}
         return {"settings": settings, "fitted": fitted}
@@ -113,7 +112,8 @@ def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator
             if hasattr(cls, name):
                 raise InvalidInput(f"it gives {name!r}, which is no result of a fit")
             setattr(estimator, name, value)
-        check(estimator)
+        if fields["fitted"]:
+            check(estimator)
         return estimator
 
     savable(cls, state, restore)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from torte import persistence
+from torte._models import savable_estimator
 from torte.classifier import MCEClassifier
 from torte.errors import InvalidInput
 from torte.kernels import Categories, Kernel, Laplacian
@@ -112,21 +115,22 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if classifier.kernel is None:
             numeric, codes = len(encoder.numeric_names_), len(encoder.code_names_)
             classifier.set_params(kernel=kernel_of_columns(numeric, codes))
-        judged = None if monitor is None else (self._encoded(monitor[0]), monitor[1])
-        self.classifier_ = classifier.fit(self._encoded(X), y, sample_weight, monitor=judged)
+        judged = None if monitor is None else (self.encoded(monitor[0]), monitor[1])
+        self.classifier_ = classifier.fit(self.encoded(X), y, sample_weight, monitor=judged)
         self.feature_names_in_, self.n_features_in_ = (
             encoder.feature_names_in_,
             encoder.n_features_in_,
         )
         return self
 
-    def _encoded(self, X: Any) -> Any:
+    def encoded(self, X: Any) -> Any:
+        """The table as the classifier takes it: a data frame of numbers and codes."""
         encoder = self.encoder_
         return pandas().DataFrame(encoder.transform(X), columns=encoder.get_feature_names_out())
 
     def _ready(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._encoded(X)
+        return self.encoded(X)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -166,3 +170,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def predict_entropy(self, X: Any, estimator: str = "clip-normalized") -> np.ndarray:
         """Entropy of the label in nats (n numbers)."""
         return self.classifier_.predict_entropy(self._ready(X), estimator)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model, its encoder included, in one file; `torte.load` reads it."""
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+
+def _check(model: TableClassifier) -> None:
+    """Raise unless what was read from a file can predict: a row of missing cells, here."""
+    if not isinstance(model.encoder_, TableEncoder) or not isinstance(
+        model.classifier_, MCEClassifier
+    ):
+        raise InvalidInput("it lacks a fitted encoder or classifier")
+    names = model.encoder_.feature_names_in_.tolist()
+    if model.feature_names_in_.tolist() != names or model.n_features_in_ != len(names):
+        raise InvalidInput("its columns are not those of its encoder")
+    model.predict_proba(pandas().DataFrame([dict.fromkeys(names)]))
+
+
+savable_estimator(TableClassifier, _check)

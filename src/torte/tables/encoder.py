@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.tables.columns import Categorical, Column, Numeric, Ordinal
 from torte.tables.dates import Date
@@ -163,3 +164,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoder.kinds_ = dict(form["kinds"])
         encoder.columns_ = [Column.from_dict(column) for column in form["columns"]]
         return encoder._named()
+
+
+def _state(encoder: TableEncoder) -> dict[str, Any]:
+    fitted = hasattr(encoder, "columns_")
+    return {"form": encoder.to_dict()} if fitted else {"settings": encoder.get_params()}
+
+
+def _restored(fields: dict[str, Any]) -> TableEncoder:
+    if "settings" in fields:
+        return TableEncoder(**fields["settings"])
+    return TableEncoder.from_dict(fields["form"])
+
+
+savable(TableEncoder, _state, _restored)
