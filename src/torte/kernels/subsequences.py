@@ -70,21 +70,32 @@ def _encoded(items: Sequence[Any]) -> Codes:
     return Codes(torch.as_tensor(table), Alphabet(tuple(symbols), len(items)))
 
 
-def _features(decay: Tensor, table: Tensor, size: int, length: int) -> Tensor:
-    """``phi_u = sum_{i_1 < ... < i_p, s_i = u} decay^(i_p - i_1 + 1)`` (n x size^p).
+def _features(
+    decay: float, table: Tensor, size: int, length: int, slopes: bool
+) -> tuple[Tensor, Tensor]:
+    """``phi_u = sum_{i_1 < ... < i_p, s_i = u} decay^(i_p - i_1 + 1)`` (n x size^p), and its slope.
 
     Let O (L x a) say which symbol stands where, and ``D_ts = decay^(t - s)`` for s < t. Subsequences
     of q symbols that end before t, decayed until t, are ``G_q = D (O * G_{q-1})`` with
     ``G_0 = decay`` and * the products of all columns, place by place; so ``phi = (D' O)' (O * G_{p-2})``.
+    The slope in the decay is the same with D and G replaced by theirs, one after the other.
     """
     n, longest = table.shape
-    O = torch.nn.functional.one_hot(table + 1, size + 1)[:, :, 1:].to(decay)
-    apart = torch.arange(longest)[:, None] - torch.arange(longest)[None, :]
-    D = torch.where(apart > 0, decay ** apart.clamp(min=0), 0.0)
-    G = decay.expand(n, longest, 1)
+    O = torch.nn.functional.one_hot(table + 1, size + 1)[:, :, 1:].double()
+    apart = (torch.arange(longest)[:, None] - torch.arange(longest)[None, :]).double().tril()
+    D = torch.where(apart > 0, decay**apart, 0.0)
+    dD = apart * D / decay
+    G, dG = torch.full((n, longest, 1), decay, dtype=O.dtype), torch.ones(n, longest, 1).to(O)
     for _ in range(length - 2):
-        G = D @ _by_place(O, G)
-    return ((D.mT @ O).mT @ _by_place(O, G)).reshape(n, -1)
+        F = _by_place(O, G)
+        if slopes:
+            dG = dD @ F + D @ _by_place(O, dG)
+        G = D @ F
+    F, S = _by_place(O, G), (D.mT @ O).mT
+    phi = (S @ F).reshape(n, -1)
+    if not slopes:
+        return phi, phi
+    return phi, ((dD.mT @ O).mT @ F + S @ _by_place(O, dG)).reshape(n, -1)
 
 
 def _by_place(O: Tensor, G: Tensor) -> Tensor:
@@ -96,7 +107,6 @@ class _Normalized(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, decay: Tensor, table: Tensor, size: int, length: int) -> Tensor:
-        rate = decay.detach().to(device="cpu", dtype=torch.float64)
         Z = torch.empty(len(table), size**length, dtype=torch.float64)
         dZ = torch.empty_like(Z) if ctx.needs_input_grad[0] else None
         height = max(1, _BLOCK // (table.shape[1] * size ** max(1, length - 1)))
@@ -105,13 +115,7 @@ class _Normalized(torch.autograd.Function):
             part = table[block]
             part = part[:, : int((part >= 0).sum(dim=1).max())]
 
-            def features(rate: Tensor, part: Tensor = part) -> Tensor:
-                return _features(rate, part, size, length)
-
-            if dZ is None:
-                phi = features(rate)
-            else:
-                phi, slope = torch.func.jvp(features, (rate,), (torch.ones_like(rate),))
+            phi, slope = _features(decay.item(), part, size, length, dZ is not None)
             norm = phi.square().sum(dim=1, keepdim=True).sqrt()
             norm = torch.where(norm > 0, norm, 1.0)  # too short for a single subsequence
             torch.div(phi, norm, out=Z[block])
