@@ -132,7 +132,7 @@ class DaskMCEClassifier(MCEClassifier):
             sums = [dask.delayed(_summed)(ready, *part) for part, _ in filled]
             gram, cross, rows, largest = _tree(sums, dask.delayed(_added))
             statistics = Statistics(torch.tensor(gram), torch.tensor(cross), rows, largest)
-            finish(self, statistics.to(self.embedding_.weights.device), len(sample.X))
+            finish(self, statistics.to(self.embedding_.weights.device), sample)
             progress.step("summed")
         return self
 
