@@ -67,13 +67,18 @@ def learn_on(
         fit(named(sample.X, names), total.classes[sample.codes], monitor=monitor)
 
 
-def finish(estimator: Any, statistics: Statistics, learned_on: int) -> None:
+def finish(estimator: Any, statistics: Statistics, sample: Sample) -> None:
     """The embedding of all rows, from their sums."""
-    if estimator.optimizer == "auto":  # `n lambda` is what acts
-        estimator.regularization_ *= learned_on / statistics.count
     warn_if_wide(estimator.embedding_.lift.width, statistics.count, stacklevel=5)
+    if estimator.optimizer == "auto":
+        estimator.regularization_ = _for_all_rows(estimator, statistics, sample)
     estimator._statistics = statistics
     solve_again(estimator)
+
+
+def _for_all_rows(estimator: Any, statistics: Statistics, sample: Sample) -> float:
+    """Lambda for all rows, from what the sample has learned: ``n lambda`` is what acts."""
+    return float(estimator.regularization_ * len(sample.X) / statistics.count)
 
 
 def fit_rows(estimator: Any, rows: Rows, monitor: Any = None) -> None:
@@ -95,7 +100,7 @@ def fit_rows(estimator: Any, rows: Rows, monitor: Any = None) -> None:
         sample = part if sample is None else merge([sample, part], wanted)
     assert sample is not None  # the census found rows
     learn_on(estimator.fit, sample, total, names, monitor)
-    finish(estimator, _sums(estimator, rows, names, total.rows), len(sample.X))
+    finish(estimator, _sums(estimator, rows, names, total.rows), sample)
 
 
 def _filled(chunk: Any) -> bool:
