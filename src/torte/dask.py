@@ -86,6 +86,7 @@ class DaskMCEClassifier(MCEClassifier):
         dtype: str = "float64",
         random_state: Any = None,
         verbose: int = 0,
+        class_weight: Any = None,
     ):
         super().__init__(
             kernel,
@@ -99,16 +100,24 @@ class DaskMCEClassifier(MCEClassifier):
             dtype=dtype,
             random_state=random_state,
             verbose=verbose,
+            class_weight=class_weight,
         )
         self.sample_size = sample_size
 
-    def fit(self, X: Any, y: Any = None, *, monitor: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        monitor: tuple[Any, Any] | None = None,
+    ) -> Self:
         """Learn on a sample, then add up the sums of all partitions on the workers.
 
         X is a dask array (n x d) or dataframe, y a dask array or series with the same
         partitions, or the name of a column of X.
         """
-        seed = begin(self)
+        seed = begin(self, sample_weight)
         size = check_count("sample_size", self.sample_size)
         parts, names = _partitions(X, y)
         with Progress("dask", 3, self.verbose) as progress:
