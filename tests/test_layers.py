@@ -12,15 +12,17 @@ import torte
 ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
-    {"errors", "progress", "_threads"},
-    {"parameters", "_arrays", "entropy", "bounds"},
+    {"errors", "progress", "_threads", "blocked", "resources"},
+    {"iterative", "parameters", "_arrays", "entropy", "bounds"},
     {"maps"},
     {"kernels"},
     {"features", "solvers"},
+    {"large"},
     {"embedding"},
     {"objectives", "optimizers", "statistics"},
-    {"dual", "primal"},
-    {"conditioning", "_settings"},
+    {"dual", "primal", "routes"},
+    {"choosing", "_settings"},
+    {"conditioning"},
     {"learning"},
     {"plans", "incremental", "nn"},
     {"classifier"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 from typing import Any, Self
@@ -30,7 +31,9 @@ from torte.incremental import add_rows, remove_rows
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
-from torte.plans import DEFAULT_KERNEL, run
+from torte.plans import DEFAULT_KERNEL, kernel_inside, run, wants_lambda_again
+from torte.progress import tell
+from torte.routes import plan_solution
 
 __all__ = ["MCEClassifier"]
 
@@ -69,8 +72,11 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         Rows of one step of learning; None is all rows, or the plan's choice under "auto".
     validation_fraction : float
         Share of each batch that measures the risk instead of forming the embedding (eq. 10).
-    solver : "auto" or "cholesky"
-        How the final system is solved.
+    solver : "auto", "cholesky", "conjugate-gradients" or "features"
+        How the final system of a kernel is solved: a factorization in place (in float32, refined
+        to float64 accuracy, where that fits better); iterations that never form the n x n
+        matrix; or at most 4096 Nystroem features of the learned kernel, with ``lambda`` chosen
+        again on all rows. "auto" estimates memory and time of each first; see ``plan_``.
     device : str
         "cpu", "cuda", "mps" or "auto".
     dtype : "float64" or "float32"
@@ -93,6 +99,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         seconds, and scores where ``monitor`` was given); the number of records.
     embedding_
         The conditional embedding that predicts.
+    plan_, solution_
+        Which solver was chosen, why, and from what estimates; how the final system was solved:
+        iterations, residual, a bound on the error of any probability, seconds.
 
     Examples
     --------
@@ -146,17 +155,36 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         generator = generator_from(self.random_state)
         rows, Y, classes = admit(self, X, y, self.dtype, compute_device(self.device))
         names = getattr(self, "feature_names_in_", None)
-        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
-        kernel = kernel.prepare(rows, None if names is None else list(names), generator)
+        columns = None if names is None else list(names)
+        recipe = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        inside = kernel_inside(self, recipe, len(rows))
+        kernel = (recipe if inside is None else inside).prepare(rows, columns, generator)
+        self.plan_ = plan_solution(self.solver, recipe if inside else kernel, rows, Y)
+        tell(str(self.plan_), self.verbose)
+        again = wants_lambda_again(self, self.plan_.solver, len(rows))
         score = None if monitor is None else self._scorer(rows, Y, classes, *monitor)
         start = Description(kernel, float(self.regularization))
         with suited_threads(len(rows) if self.batch_size is None else self.batch_size):
-            learned = run(self, start, rows, Y, generator, score)
+            learned = run(self, start, rows, Y, generator, score, finish=not again)
         description = learned.description
-        self.kernel_, self.regularization_ = description.kernel, description.regularization
+        if inside is not None:
+            features = recipe.substitute({("kernel",): description.kernel})
+            features = features.prepare(rows, columns, generator)
+            description = dataclasses.replace(description, kernel=features)
         self.history_, self.n_iter_ = learned.history, len(learned.history)
         self.objective_value_ = learned.objective_value
-        fitted = condition(description, rows, Y, self.objective.epsilon)
+        fitted = condition(
+            description,
+            rows,
+            Y,
+            self.objective.epsilon,
+            self.plan_,
+            generator,
+            choose_lambda=again,
+            verbose=self.verbose,
+        )
+        self.kernel_, self.regularization_ = description.kernel, fitted.regularization
+        self.solution_ = fitted.solution
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
         if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
             warnings.warn(

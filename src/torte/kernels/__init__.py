@@ -2,6 +2,7 @@
 
 from torte.kernels.algebra import Constant, Power, Product, Sum
 from torte.kernels.base import Kernel
+from torte.kernels.default import DEFAULT_KERNEL
 from torte.kernels.dot import Linear, Polynomial
 from torte.kernels.stationary import (
     Gaussian,
@@ -17,6 +18,7 @@ from torte.kernels.views import Composed, Fixed, On
 from torte.parameters import fraction, positive, real
 
 __all__ = [
+    "DEFAULT_KERNEL",
     "Composed",
     "Constant",
     "Fixed",

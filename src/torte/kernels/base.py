@@ -20,7 +20,7 @@ from torte.errors import NoSupremum
 from torte.maps import Domain, FeatureMap
 from torte.parameters import Parametric
 
-__all__ = ["Domain", "Kernel", "count", "rows"]
+__all__ = ["Domain", "Kernel", "count", "rows", "take"]
 
 
 def rows(representation: Any, start: int, stop: int) -> Any:
@@ -28,6 +28,13 @@ def rows(representation: Any, start: int, stop: int) -> Any:
     if isinstance(representation, tuple):
         return tuple(rows(part, start, stop) for part in representation)
     return representation[start:stop]
+
+
+def take(representation: Any, chosen: Tensor) -> Any:
+    """The chosen rows of a representation, in their order."""
+    if isinstance(representation, tuple):
+        return tuple(take(part, chosen) for part in representation)
+    return representation[chosen.to(getattr(representation, "device", "cpu"))]
 
 
 def count(representation: Any) -> int:
