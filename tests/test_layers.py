@@ -24,7 +24,7 @@ LAYERS = [
     {"choosing", "_settings"},
     {"conditioning"},
     {"learning"},
-    {"plans", "incremental", "nn"},
+    {"plans", "incremental", "nn", "approximations"},
     {"classifier"},
     {"__init__"},
     {"cli"},

@@ -24,6 +24,7 @@ from torte._arrays import (
 )
 from torte._settings import check_settings
 from torte._threads import suited_threads
+from torte.approximations import approximated
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
 from torte.errors import InvalidInput, WideFeaturesWarning
@@ -186,6 +187,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.kernel_, self.regularization_ = description.kernel, fitted.regularization
         self.solution_ = fitted.solution
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
+        # An embedding of all rows keeps them in its kernel's form; `approximate` needs them as they came.
+        self._table = (rows, Y) if self.plan_.solver != "features" else None
         if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
             warnings.warn(
                 f"`kernel` gives {fitted.embedding.lift.width} features for {len(rows)} rows; with fewer features than "
@@ -217,6 +220,25 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         remove_rows(self, X, y)
         return self
+
+    def approximate(self, how: Any, X: Any = None, y: Any = None) -> MCEClassifier:
+        """The same learned model with a cheaper embedding, as a new fitted estimator.
+
+        ``how`` is `Fourier(n_components=p)`, `Nystroem(n_components=p)` or `Herding(n_samples)`
+        (from `torte.approximations`), each of the learned kernel. Predictions then cost p kernel
+        values or features a row. ``approximation_`` of the result tells how far probabilities
+        moved on a sample. ``X, y`` are the training rows, for a model that does not keep them.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from torte import MCEClassifier
+        >>> from torte.approximations import Herding
+        >>> model = MCEClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+        >>> small = model.approximate(Herding(40))
+        >>> small.approximation_.agreement > 0.95, len(small.embedding_.weights)
+        (True, 40)
+        """
+        check_is_fitted(self)
+        return approximated(self, how, X, y)
 
     def _scorer(
         self, rows: Tensor, Y: Tensor, classes: np.ndarray, X: Any, y: Any

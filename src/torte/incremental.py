@@ -50,6 +50,11 @@ def _rows(estimator: BaseEstimator, X: Any, *, reset: bool, device: torch.device
 
 
 def _measured(estimator: Any, X: Any, y: Any) -> Statistics:
+    if estimator._statistics is None:
+        raise InvalidInput(
+            "partial_fit and forget need the sums over rows, which an approximation does not keep; fit an estimator with "
+            "the feature map as `kernel` instead."
+        )
     device = estimator.embedding_.weights.device
     rows = _rows(estimator, X, reset=False, device=device)
     codes = encode_labels(y, len(rows), estimator.classes_)
@@ -69,6 +74,7 @@ def _solve(estimator: Any) -> None:
     own = supremum_of_features(estimator.kernel_, lambda: statistics.largest)
     alpha_squared = float(estimator.objective.alpha_squared(lambda: own))
     estimator._norm, estimator.complexity_ = norm, alpha_squared**0.5 * norm
+    estimator._table = None
     estimator._own_probabilities = None  # of rows that are no longer at hand
 
 

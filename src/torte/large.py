@@ -18,10 +18,10 @@ from torte.solvers import factorize_roughly
 
 __all__ = ["MAX_ITER", "Solution", "solve_by_iteration", "solve_by_refinement", "solve_rank"]
 
-TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-3}  # of any probability
+TOLERANCE = {torch.float64: 5e-7, torch.float32: 1e-3}  # of any probability
 MAX_ITER = 500
 REFINEMENTS = 20
-RANK = 2000
+RANK = 4000
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def _narrowed(A: Any) -> Any:
 
 
 def solve_rank(n: int, itemsize: int, memory: float) -> int:
-    """Columns of the preconditioner: at most `RANK`, an eighth of the rows, half the memory."""
-    return max(1, min(RANK, n // 8, int(memory / 2 / (3 * itemsize * n))))
+    """Columns of the preconditioner: at most `RANK`, a quarter of the rows, half the memory."""
+    return max(1, min(RANK, n // 4, int(memory / 2 / (3 * itemsize * n))))
 
 
 def solve_by_iteration(
