@@ -67,7 +67,7 @@ def conjugate_gradients(
     while True:
         Z = precondition(R)
         rz = (R * Z).sum(dim=0).clamp(min=0)
-        P = Z
+        P = Z.clone()
         # A residual computed anew meets the tolerance, or another round begins.
         error, before = float(rz.max().sqrt()), reached
         reached = error

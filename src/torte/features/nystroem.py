@@ -20,6 +20,8 @@ from torte.resources import widest
 
 __all__ = ["Nystroem"]
 
+_ROUNDINGS = 100  # on the diagonal of the landmarks' gram matrix
+
 
 @dataclass(frozen=True)
 class Nystroem(FeatureMap):
@@ -110,7 +112,7 @@ class Nystroem(FeatureMap):
         anchors = self.kernel.represent(points)
         K = self._between_landmarks(anchors, like)
         # Rounding of the gram matrix alone makes it indefinite; a few dozen roundings mend it.
-        jitter = 100 * torch.finfo(like.dtype).eps * K.diagonal().mean()
+        jitter = _ROUNDINGS * torch.finfo(like.dtype).eps * K.diagonal().mean()
         eye = torch.eye(len(K), dtype=K.dtype, device=K.device)
         L, info = torch.linalg.cholesky_ex(K + jitter * eye)
         for _ in range(6):

@@ -16,11 +16,11 @@ __all__ = ["SIDE", "ShiftedKernel", "fill_upper", "tiles"]
 SIDE = 1024  # rows and columns of a tile: what a kernel does once a row is paid off by then
 
 
-def tiles(n: int, side: int = SIDE) -> Iterator[tuple[slice, slice]]:
+def tiles(n: int) -> Iterator[tuple[slice, slice]]:
     """Square tiles that cover the upper triangle of an n x n matrix, its diagonal tiles first in a row."""
-    for top in range(0, n, side):
-        for left in range(top, n, side):
-            yield slice(top, min(top + side, n)), slice(left, min(left + side, n))
+    for top in range(0, n, SIDE):
+        for left in range(top, n, SIDE):
+            yield slice(top, min(top + SIDE, n)), slice(left, min(left + SIDE, n))
 
 
 def _tile(kernel: Kernel, A: Any, i: slice, j: slice) -> Tensor:
