@@ -127,6 +127,7 @@ REQUIRED: dict[str, Any] = {
     "embedding_": ConditionalEmbedding,
     "_norm": float,
     "_own_probabilities": (np.ndarray, type(None)),
+    "_own_weights": (np.ndarray, type(None)),
     "_statistics": (Statistics, type(None)),
 }
 OPTIONAL: dict[str, Any] = {
@@ -171,7 +172,8 @@ def check_classifier(model: Any) -> None:
             "feature_names_in_" not in have or model.feature_names_in_.shape == (d,),
             "its columns are not named one by one",
         )
-        if all(type(part).__module__.startswith("torte.") for part in _parts(model.kernel_)):
+        own = all(type(part).__module__.startswith("torte.") for part in _parts(model.kernel_))
+        if own and model.kernel_.takes in ("vectors", "columns", "anything"):
             model.embedding_.decision_probabilities(weights.new_zeros(1, d))  # fits as a whole
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.counts import Counting, Counts, Pieces, count_pieces
 from torte.parameters import positive
@@ -20,6 +21,7 @@ from torte.parameters import positive
 __all__ = ["WeisfeilerLehman"]
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Neighborhoods(Pieces):
     """The sorted names of all neighborhoods of each depth."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.counts import Counting, Counts, Pieces, count_pieces
 from torte.parameters import positive
@@ -60,6 +61,7 @@ def encode(items: Sequence[Any], ends: bool = False) -> tuple[np.ndarray, np.nda
     return codes, begins, symbols
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Substrings(Pieces):
     """Substrings as a tree: one of length l is one of length l - 1, its stem, and a symbol.

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.base import Domain, Kernel
 from torte.kernels.strings import encode
@@ -23,6 +24,7 @@ _BLOCK = 2**20  # numbers at a time on the way to features
 _ROWS = 512
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Alphabet(Part):
     """The symbols that features stand for, the same for all of n rows."""
