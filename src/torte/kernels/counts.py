@@ -87,12 +87,19 @@ def _sparse(fields: dict[str, Any]) -> csr_array:
     return matrix
 
 
+def _counts(fields: dict[str, Any]) -> Counts:
+    layers, pieces = fields["layers"], fields["pieces"]
+    if not isinstance(pieces, Pieces) or not all(isinstance(M, csr_array) for M in layers):
+        raise InvalidInput(f"counts must be sparse matrices of pieces, got {type(pieces).__name__}")
+    return Counts(layers, pieces)
+
+
 savable(
     csr_array,
     lambda M: {"data": M.data, "indices": M.indices, "indptr": M.indptr, "shape": M.shape},
     _sparse,
 )
-savable(Counts, lambda counts: {"layers": counts.layers, "pieces": counts.pieces})
+savable(Counts, lambda counts: {"layers": counts.layers, "pieces": counts.pieces}, _counts)
 
 
 def count_pieces(rows: np.ndarray, pieces: np.ndarray, shape: tuple[int, int]) -> csr_array:

@@ -169,9 +169,9 @@ class Subsequence(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.length, (int, np.integer)) or self.length < 2:
+        if not isinstance(self.length, (int, np.integer)) or not 2 <= self.length <= 64:
             raise InvalidInput(
-                f"`length` of Subsequence must be a whole number of at least 2, got {self.length!r}."
+                f"`length` of Subsequence must be a whole number of at least 2, got {self.length!r}; 64 is the most."
             )
 
     def represent(self, X: Objects) -> Any:
