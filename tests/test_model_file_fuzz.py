@@ -18,9 +18,10 @@ from mutations import mutations
 from torte import MCEClassifier
 from torte.errors import ModelFileError
 from torte.features import Network, Nystroem, Polynomials
-from torte.kernels import Gaussian
+from torte.kernels import Gaussian, Spectrum
 
 FIXTURES = Path(__file__).parent / "fixtures"
+WORDS = ["ab", "abc", "b", "ca", "cab", "bb", "aa", "ac", "cc", "ba", "bca", "aab"]
 FORBIDDEN = ("exec", "compile", "import", "os.system", "os.exec", "os.posix_spawn", "subprocess", "socket", "ctypes", "pickle")  # fmt: skip
 _seen: list[str] | None = None
 
@@ -38,7 +39,8 @@ def models(folder: Path) -> list[bytes]:
     for kernel in kernels:
         MCEClassifier(kernel, optimizer=None, random_state=0).fit(X, y).save(folder / "model.torte")
         found.append((folder / "model.torte").read_bytes())
-    return found
+    MCEClassifier(Spectrum(2), optimizer=None).fit(WORDS, y).save(folder / "model.torte")
+    return [*found, (folder / "model.torte").read_bytes()]
 
 
 def fuzz(count: int, folder: Path) -> tuple[Counter[str], float]:
@@ -76,7 +78,7 @@ def use(model: object) -> None:
     """What may be asked of anything that was loaded."""
     if not isinstance(model, MCEClassifier):
         return
-    X = np.zeros((2, model.n_features_in_))
+    X = WORDS[:2] if model.kernel_.takes == "objects" else np.zeros((2, model.n_features_in_))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         assert model.predict_proba(X).shape == (2, len(model.classes_))

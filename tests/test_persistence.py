@@ -19,6 +19,7 @@ from safetensors.torch import save as save_tensors
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
+import things
 import torte
 from torte import MCEClassifier, _container, persistence
 from torte.errors import InvalidInput, ModelFileError
@@ -95,6 +96,15 @@ def test_a_loaded_model_is_the_same_to_the_bit(kernel, dtype, blobs, tmp_path):
     first = (tmp_path / "model.torte").read_bytes()
     same.save(tmp_path / "again.torte")
     assert (tmp_path / "again.torte").read_bytes() == first
+
+
+@pytest.mark.parametrize(("kernel", "X"), things.KERNELS, ids=[repr(k) for k, _ in things.KERNELS])
+def test_models_of_objects_are_stored_with_their_pieces(kernel, X, tmp_path):
+    model = fitted(kernel, X, things.LABELS, optimizer=None)
+    same = through_a_file(model, tmp_path)
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+    same.save(tmp_path / "again.torte")
+    assert (tmp_path / "again.torte").read_bytes() == (tmp_path / "model.torte").read_bytes()
 
 
 def _bound(model, box):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,12 +19,14 @@ from torte.features import Module, Nystroem
 from torte.kernels import Kernel
 from torte.large import Solution
 from torte.maps import FeatureMap
+from torte.objects import cut
 from torte.parameters import Parametric
 from torte.routes import Route, SolvePlan
 from torte.statistics import Statistics
 
 __all__ = ["check_classifier", "savable_estimator"]
 
+VECTORS = ("vectors", "columns", "anything")
 COLUMNS = 2**24  # of a table; more is no table
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LANDMARKS = 2**13  # of a map inside a kernel: the square of so many numbers is 512 MiB
@@ -140,6 +143,7 @@ REQUIRED: dict[str, Any] = {
     "embedding_": ConditionalEmbedding,
     "_norm": float,
     "_own_probabilities": (np.ndarray, type(None)),
+    "_own_weights": (np.ndarray, type(None)),
     "_statistics": (Statistics, type(None)),
 }
 OPTIONAL: dict[str, Any] = {
@@ -186,8 +190,19 @@ def check_classifier(model: Any) -> None:
             "feature_names_in_" not in have or model.feature_names_in_.shape == (d,),
             "its columns are not named one by one",
         )
-        if all(type(part).__module__.startswith("torte.") for part in _parts(model.kernel_)):
-            model.embedding_.decision_probabilities(weights.new_zeros(1, d))  # fits as a whole
+    if all(type(part).__module__.startswith("torte.") for part in _parts(model.kernel_)):
+        _try(model.embedding_, d if model.kernel_.takes in VECTORS else None)
+
+
+def _try(embedding: ConditionalEmbedding, d: int | None) -> None:
+    """One row through the model: of d zeros, or its first anchor once more where rows are objects."""
+    lift = embedding.lift
+    if d is not None:
+        embedding.decision_probabilities(embedding.weights.new_zeros(1, d))
+    elif isinstance(lift, KernelLift):
+        first = copy.deepcopy(cut(lift.anchors, slice(0, 1)))  # nothing is known of a copy
+        K = lift.kernel.compare(first, lift.anchors)
+        _demand(K.shape == (1, lift.width), f"its rows compare to {tuple(K.shape)} numbers")
 
 
 def _demand(holds: bool, otherwise: str) -> None:

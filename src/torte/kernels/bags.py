@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.base import Domain, Kernel
 from torte.objects import Objects, Part
@@ -20,6 +21,7 @@ __all__ = ["Bags", "MeanEmbedding"]
 _BLOCK = 2**22  # values of the inner kernel at a time
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Bags(Part):
     """All points of n bags one after another (N x d), and where each bag begins (n + 1)."""

@@ -24,6 +24,7 @@ import torch
 from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.base import Domain, Kernel
 from torte.objects import Objects, Part
@@ -78,6 +79,27 @@ class Counts(Part):
     def nonempty(self) -> np.ndarray:
         """Whether a row has any piece in a layer (n x layers)."""
         return np.stack([np.diff(layer.indptr) > 0 for layer in self.layers], axis=1)
+
+
+def _sparse(fields: dict[str, Any]) -> csr_array:
+    matrix = csr_array((fields["data"], fields["indices"], fields["indptr"]), fields["shape"])
+    matrix.check_format(full_check=True)  # products trust the indices
+    return matrix
+
+
+def _counts(fields: dict[str, Any]) -> Counts:
+    layers, pieces = fields["layers"], fields["pieces"]
+    if not isinstance(pieces, Pieces) or not all(isinstance(M, csr_array) for M in layers):
+        raise InvalidInput(f"counts must be sparse matrices of pieces, got {type(pieces).__name__}")
+    return Counts(layers, pieces)
+
+
+savable(
+    csr_array,
+    lambda M: {"data": M.data, "indices": M.indices, "indptr": M.indptr, "shape": M.shape},
+    _sparse,
+)
+savable(Counts, lambda counts: {"layers": counts.layers, "pieces": counts.pieces}, _counts)
 
 
 def count_pieces(rows: np.ndarray, pieces: np.ndarray, shape: tuple[int, int]) -> csr_array:

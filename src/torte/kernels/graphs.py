@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.counts import Counting, Counts, Pieces, count_pieces
 from torte.parameters import positive
@@ -20,6 +21,7 @@ from torte.parameters import positive
 __all__ = ["WeisfeilerLehman"]
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Neighborhoods(Pieces):
     """The sorted names of all neighborhoods of each depth."""
@@ -67,9 +69,9 @@ class WeisfeilerLehman(Counting):
     edge_label: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.depth, (int, np.integer)) or self.depth < 0:
+        if not isinstance(self.depth, (int, np.integer)) or not 0 <= self.depth <= 1000:
             raise InvalidInput(
-                f"`depth` of WeisfeilerLehman must be a whole number of at least 0, got {self.depth!r}."
+                f"`depth` of WeisfeilerLehman must be a whole number of at least 0, got {self.depth!r}; 1000 is the most."
             )
         self._spread_weights(self.depth + 1)
         super().__post_init__()

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.counts import Counting, Counts, Pieces, count_pieces
 from torte.parameters import positive
@@ -60,6 +61,10 @@ def encode(items: Sequence[Any], ends: bool = False) -> tuple[np.ndarray, np.nda
     return codes, begins, symbols
 
 
+_LONGEST = 1000
+
+
+@savable
 @dataclass(frozen=True, eq=False)
 class Substrings(Pieces):
     """Substrings as a tree: one of length l is one of length l - 1, its stem, and a symbol.
@@ -120,14 +125,16 @@ class Spectrum(Counting):
     def __post_init__(self) -> None:
         lengths: Any = self.lengths
         if isinstance(lengths, (int, np.integer)) and not isinstance(lengths, bool):
-            lengths = range(1, int(lengths) + 1)
+            lengths = range(1, min(int(lengths), _LONGEST + 1) + 1)
         try:
             lengths = tuple(int(length) for length in lengths)
         except (TypeError, ValueError):
             lengths = ()
-        if not lengths or min(lengths) < 1 or len(set(lengths)) < len(lengths):
+        different = len(set(lengths)) == len(lengths)
+        if not lengths or min(lengths) < 1 or max(lengths) > _LONGEST or not different:
             raise InvalidInput(
-                f"`lengths` of Spectrum must be a whole number of at least 1, or different ones, got {self.lengths!r}."
+                f"`lengths` of Spectrum must be a whole number of at least 1, or different ones, got {self.lengths!r}; "
+                f"{_LONGEST} is the most."
             )
         object.__setattr__(self, "lengths", lengths)
         self._spread_weights(len(lengths))

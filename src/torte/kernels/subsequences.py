@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torte._forms import savable
 from torte.errors import InvalidInput
 from torte.kernels.base import Domain, Kernel
 from torte.kernels.strings import encode
@@ -23,6 +24,7 @@ _BLOCK = 2**20  # numbers at a time on the way to features
 _ROWS = 512
 
 
+@savable
 @dataclass(frozen=True, eq=False)
 class Alphabet(Part):
     """The symbols that features stand for, the same for all of n rows."""
@@ -167,9 +169,9 @@ class Subsequence(Kernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.length, (int, np.integer)) or self.length < 2:
+        if not isinstance(self.length, (int, np.integer)) or not 2 <= self.length <= 64:
             raise InvalidInput(
-                f"`length` of Subsequence must be a whole number of at least 2, got {self.length!r}."
+                f"`length` of Subsequence must be a whole number of at least 2, got {self.length!r}; 64 is the most."
             )
 
     def represent(self, X: Objects) -> Any:
