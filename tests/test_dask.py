@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from torte import MCEClassifier
 from torte.dask import DaskMCEClassifier
@@ -263,6 +264,8 @@ def test_mistakes_are_told(case, rows):
 
 
 def test_settings_are_checked(rows, capsys):
+    with pytest.raises(NotFittedError):
+        DaskMCEClassifier(MAP).predict(arrays(*rows)[0])
     with pytest.raises(InvalidInput, match="`sample_size` must be a whole number of at least 2"):
         DaskMCEClassifier(MAP, sample_size=0).fit(*arrays(*rows))
     with pytest.raises(InvalidInput, match="`kernel` must be a feature map"):

@@ -391,8 +391,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self._own_probabilities is None:
             raise InvalidInput(
-                "risk_bound needs the probabilities of all training rows, which partial_fit and forget do "
-                "not keep; call fit on all rows at once."
+                "risk_bound needs the probabilities of all training rows, which partial_fit, forget and streams "
+                "do not keep; call fit on all rows at once."
             )
         if domain is not None:
             like = self.embedding_.weights

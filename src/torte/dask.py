@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
+from sklearn.utils.validation import check_is_fitted
 
 from torte.classifier import MCEClassifier
 from torte.embedding import FeatureLift
@@ -172,6 +173,7 @@ class DaskMCEClassifier(MCEClassifier):
     def _by_partition(self, method: str, X: Any) -> Any:
         if not isinstance(X, (da.Array, dd.DataFrame)):
             return getattr(super(), method)(X)
+        check_is_fitted(self)
         empty = _empty(self, method)
         model = dask.delayed(_settled)(_light(self.to_local()))
         if isinstance(X, da.Array):
