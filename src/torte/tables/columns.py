@@ -89,12 +89,18 @@ def median(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Numeric(Column):
-    """Numbers and durations: as they are; a missing one is the median, and a code says so."""
+    """Numbers and durations: as they are; a missing one is the median, and a code says so.
+
+    Where one value fills more than half of the cells, as zero often does, the distance of two
+    numbers says little of the others. Values that occur more than once are then categories
+    too, ``common``, and all others share one code.
+    """
 
     kind: ClassVar[str] = "numeric"
 
     fill: float
     missing: bool
+    common: tuple[float, ...]
 
     @staticmethod
     def values(column: Any) -> np.ndarray:
@@ -118,18 +124,30 @@ class Numeric(Column):
         return values
 
     @classmethod
-    def read(cls, column: Any) -> Numeric:
+    def read(cls, column: Any, max_levels: int) -> Numeric:
         values = cls.values(column)
-        return cls(str(column.name), median(values), bool(np.isnan(values).any()))
+        levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        common: tuple[float, ...] = ()
+        if len(levels) > 2 and counts.max() > 0.5 * len(values):
+            order = np.argsort(-counts, kind="stable")[: min(max_levels, int((counts > 1).sum()))]
+            common = tuple(levels[order].tolist())
+        return cls(str(column.name), median(values), bool(np.isnan(values).any()), common)
 
     def numeric_names(self) -> list[str]:
         return [self.name]
 
     def code_names(self) -> list[str]:
-        return indicator(self.name, self.missing)
+        exactly = [f"{self.name} exactly"] if self.common else []
+        return indicator(self.name, self.missing) + exactly
 
     def encode(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        return filled(self.values(column), self.fill, self.missing)
+        values = self.values(column)
+        numbers, codes = filled(values, self.fill, self.missing)
+        if not self.common:
+            return numbers, codes
+        found = pandas().Index(self.common, dtype=float).get_indexer(values)
+        exactly = np.where(found >= 0, found + RARE + 1, RARE)
+        return numbers, np.hstack([codes, np.where(np.isnan(values), MISSING, exactly)[:, None]])
 
 
 def _texts(column: Any) -> np.ndarray:
