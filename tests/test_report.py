@@ -237,10 +237,13 @@ def test_a_place_that_cannot_be_written_is_told(model, tmp_path):
 
 def test_expressions_are_short():
     kernel = 0.123456 * Gaussian(tuple(range(1, 785))) + Linear().on(0, 1)
-    assert expression(kernel) == (
+    assert expression(repr(kernel)) == (
         "0.123 * Gaussian(length_scale=(784 values, 1 to 784)) + Linear().on(0, 1)"
     )
-    assert expression(Gaussian(1 / 3)) == "Gaussian(length_scale=0.333)"
+    assert expression(repr(Gaussian(1 / 3))) == "Gaussian(length_scale=0.333)"
+    assert expression(repr(Gaussian(1e-07 / 3))) == "Gaussian(length_scale=3.33e-08)"
+    named = Linear().on("1.23456 in 'it'", "b'2.34567")
+    assert expression(repr(named)) == repr(named)
 
 
 def test_numbers_for_reading():

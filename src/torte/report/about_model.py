@@ -9,7 +9,6 @@ import numpy as np
 from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
 from torte.inspection import combined, curves, plan_of, relevance
-from torte.parameters import Parametric
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
@@ -19,28 +18,28 @@ __all__ = ["bound_section", "expression", "kernel_section", "learning_section", 
 
 MOST_BARS = 15  # columns in one chart
 MOST_PARTS = 6  # of a kernel
+_NUMBER = re.compile(
+    r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\de[-+]?\d+"""
+)
 _LONG = re.compile(r"\((?:[^(),]+, ){6,}[^(),]+\)")  # seven numbers or more
 
 
-def expression(kernel: Parametric) -> str:
-    """A kernel's expression with three digits in every number, long sequences by their range.
+def expression(text: str) -> str:
+    """The text of a kernel's expression with three digits in every number, long sequences by their range.
 
     >>> from torte.kernels import Gaussian
     >>> from torte.report.about_model import expression
-    >>> expression(0.123456 * Gaussian(tuple(range(1, 11))))
+    >>> expression(repr(0.123456 * Gaussian(tuple(range(1, 11)))))
     '0.123 * Gaussian(length_scale=(10 values, 1 to 10))'
     """
-    rounded = {}
-    for leaf in kernel.leaves():
-        if not leaf.array:
-            digits = np.vectorize(lambda value: float(f"{value:.3g}"))(leaf.value)
-            rounded[leaf.path] = leaf.plain(np.asarray(digits))
 
     def ranged(found: re.Match[str]) -> str:
         values = [float(part) for part in found[0][1:-1].split(", ")]
         return f"({len(values)} values, {min(values):g} to {max(values):g})"
 
-    return _LONG.sub(ranged, repr(kernel.substitute(rounded)))
+    # A name of a column in quotes stays as it is.
+    rounded = _NUMBER.sub(lambda found: found[0] if found[1] else f"{float(found[0]):.3g}", text)
+    return _LONG.sub(ranged, rounded)
 
 
 def _ranked(values: np.ndarray) -> np.ndarray:
@@ -104,7 +103,7 @@ def kernel_section(about: Subject) -> Element:
     """The learned kernel as an expression and as charts."""
     engine = about.inspected.engine
     whole = repr(engine.kernel_)
-    brief = expression(engine.kernel_)
+    brief = expression(whole)
     lead = E(
         "p",
         "Regularization λ = ",
