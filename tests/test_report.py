@@ -244,6 +244,8 @@ def test_expressions_are_short():
     assert expression(repr(Gaussian(1e-07 / 3))) == "Gaussian(length_scale=3.33e-08)"
     named = Linear().on("1.23456 in 'it'", "b'2.34567")
     assert expression(repr(named)) == repr(named)
+    many = Linear().on(*"abcdefgh")
+    assert expression(repr(many)) == repr(many)
 
 
 def test_numbers_for_reading():

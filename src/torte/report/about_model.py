@@ -21,7 +21,7 @@ MOST_PARTS = 6  # of a kernel
 _NUMBER = re.compile(
     r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\de[-+]?\d+"""
 )
-_LONG = re.compile(r"\((?:[^(),]+, ){6,}[^(),]+\)")  # seven numbers or more
+_LONG = re.compile(r"\((?:[-+.e\d]+, ){6,}[-+.e\d]+\)")  # seven numbers or more
 
 
 def expression(text: str) -> str:
