@@ -188,6 +188,14 @@ def test_a_surface_is_the_models_prediction(model):
     assert found.colors().shape == (9, 9, 3)
 
 
+def test_a_surface_leaves_far_outliers_out(model):
+    rows = np.concatenate([X, X[:1]])
+    rows[-1, 0] = 1e6
+    found = surface(inspect_model(model), rows, (0, 1), resolution=3)
+    assert found.limits[0][1] < 20
+    assert found.limits[1] == surface(inspect_model(model), X, (0, 1), resolution=3).limits[1]
+
+
 @pytest.mark.parametrize("columns", [None, (0,), (0, 0), (0, 9), ("a", "b")])
 def test_a_surface_needs_two_columns(model, columns):
     with pytest.raises(InvalidInput, match="`columns` must"):

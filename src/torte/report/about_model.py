@@ -8,7 +8,7 @@ import numpy as np
 
 from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
-from torte.inspection import combined, curves, plan_of, relevance
+from torte.inspection import curves, plan_of, relevance
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
@@ -69,7 +69,7 @@ def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
 
 
 def _scale_figures(about: Subject) -> list[Element]:
-    """One chart for each stationary part of the kernel, columns in the same order in all of them."""
+    """One chart for each stationary part of the kernel, of the columns that it sees."""
     rows = None if about.rows is None else about.rows.seen
     parts = relevance(about.inspected, rows)
     if not parts:
@@ -83,19 +83,19 @@ def _scale_figures(about: Subject) -> list[Element]:
         else ("inverse length scale", "The larger, the more one unit of the column matters.")
     )
     names = about.inspected.columns
-    best = _ranked(combined(parts, len(names)))
     drawn = []
     for part in parts[:MOST_PARTS]:
-        values = np.zeros(len(names))
-        values[list(part.columns)] = part.values
         weight = "" if part.variance == 1 else f"{number(part.variance)} × "
         title = f"{weight}{part.name}: {what}"
         if about.shape is not None:
+            values = np.zeros(len(names))
+            values[list(part.columns)] = part.values
             chart = pixel_image(title, values.reshape(about.shape))
             drawn.append(figure(chart, title, note))
         else:
-            chart = bars(title, [names[i] for i in best], values[best].tolist())
-            drawn.append(figure(chart, title, note + _of_how_many(best, values)))
+            best = _ranked(part.values)
+            chart = bars(title, [names[part.columns[i]] for i in best], part.values[best].tolist())
+            drawn.append(figure(chart, title, note + _of_how_many(best, part.values)))
     return drawn
 
 

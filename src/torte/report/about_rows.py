@@ -186,7 +186,7 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
     across, upward = (shortened(name, 40) for name in found.names)
     lead = f"{across} across, {upward} upward"
     if found.held:
-        lead += f": the two most relevant columns. The other {found.held} stay at their medians"
+        lead += f": the two most relevant columns of numbers. The other {found.held} stay at their medians or most frequent values"
     return E(
         "section",
         E("h2", "Decision map"),
@@ -240,6 +240,5 @@ def data_section(about: Subject, rows: Rows) -> Element:
         names = [about.labels[i] for i in best]
         chart = bars("Rows by class", names, counts[best].tolist(), shown=lambda v: f"{v:,.0f}")
         classes = E("div", figure(chart, "Rows by class"), class_="figures")
-    if len(columns) > 12:
-        listed = E("details", E("summary", "All columns"), listed)
+    listed.set("class", "scroll tall")
     return E("section", E("h2", "Data"), E("p", lead), classes, listed, id="data")
