@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torte._arrays import admit_any
 from torte.classifier import MCEClassifier
 from torte.errors import InvalidInput
+from torte.tables import TableClassifier
 
 __all__ = ["Inspected", "inspect_model"]
 
@@ -81,6 +82,10 @@ def inspect_model(model: Any) -> Inspected:
     ('column 0', 'column 1', 'column 2', 'column 3')
     """
     encoder = None
+    if isinstance(model, TableClassifier):
+        check_is_fitted(model)
+        columns = tuple(map(str, model.encoder_.get_feature_names_out()))
+        return Inspected(model, model.classifier_, columns, model.encoded)
     if isinstance(model, Pipeline):
         encoder, engine = (model[:-1] if len(model) > 1 else None), model[-1]
     else:
