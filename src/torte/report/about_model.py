@@ -8,7 +8,7 @@ import numpy as np
 
 from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
-from torte.inspection import curves, plan_of, relevance
+from torte.inspection import INVERSE, MISMATCH, SPREAD, curves, plan_of, relevance
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
@@ -18,6 +18,11 @@ __all__ = ["bound_section", "expression", "kernel_section", "learning_section", 
 
 MOST_BARS = 15  # columns in one chart
 MOST_PARTS = 6  # of a kernel
+MEASURES = {
+    SPREAD: "Standard deviation of a column in units of its length scale. Near 0 it hardly matters.",
+    INVERSE: "The larger, the more one unit of the column matters.",
+    MISMATCH: "0: another category changes nothing. 1: it divides the kernel by e.",
+}
 _NUMBER = re.compile(
     r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\de[-+]?\d+"""
 )
@@ -69,24 +74,17 @@ def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
 
 
 def _scale_figures(about: Subject) -> list[Element]:
-    """One chart for each stationary part of the kernel, of the columns that it sees."""
+    """One chart for each part of the kernel, of the columns that it sees."""
     rows = None if about.rows is None else about.rows.seen
     parts = relevance(about.inspected, rows)
     if not parts:
         return []
-    what, note = (
-        (
-            "spread in length scales",
-            "Standard deviation of a column in units of its length scale. Near 0 it hardly matters.",
-        )
-        if parts[0].in_spreads
-        else ("inverse length scale", "The larger, the more one unit of the column matters.")
-    )
     names = about.inspected.columns
     drawn = []
     for part in parts[:MOST_PARTS]:
         weight = "" if part.variance == 1 else f"{number(part.variance)} × "
-        title = f"{weight}{part.name}: {what}"
+        title = f"{weight}{part.name}: {part.measure}"
+        note = MEASURES[part.measure]
         if about.shape is not None:
             values = np.zeros(len(names))
             values[list(part.columns)] = part.values
