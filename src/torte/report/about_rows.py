@@ -96,7 +96,7 @@ def prediction_section(about: Subject, rows: Rows) -> Element:
         entropies.insert(1, legend(names, ["fill0", "fill1"]))
     note = NOTES.get(rows.kind)
     lead = E("p", note, class_="note") if note else None
-    figures = E("div", *_score_figures(about, rows), entropies, class_="figures")
+    figures = E("div", *_score_figures(about, rows), entropies, class_="flow")
     return E("section", E("h2", "Predictions"), lead, figures, id="predictions")
 
 
