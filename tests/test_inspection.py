@@ -294,7 +294,7 @@ def test_tables_of_any_kind():
     )
     found = table(frame)
     assert [c.missing for c in found.columns] == [1, 1, 1, 1, 0]
-    assert [c.numbers is not None for c in found.columns] == [True, True, False, False, True]
+    assert [c.numbers is not None for c in found.columns] == [True, True, False, False, False]
     assert list(found.index) == ["x", "y", "z"]
     assert [c.name for c in table(pl.DataFrame({"p": [1], "q": ["a"]})).columns] == ["p", "q"]
     assert [c.name for c in table([[1, 2], [3, 4]]).columns] == ["column 0", "column 1"]

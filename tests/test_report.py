@@ -316,6 +316,7 @@ def test_tables_of_mixed_columns():
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     frame["color"] = pd.Categorical(np.where(X[:, 2] > 2, "red", "blue"))
     frame["day"] = pd.date_range("2020-01-01", periods=150)
+    frame["wet"] = X[:, 1] > 3
     frame.loc[[3, 5], ["a", "color"]] = None
     fitted = TableClassifier(MCEClassifier(optimizer=None)).fit(frame, y)
     page = Page(build_page(fitted, frame, y))
@@ -323,5 +324,8 @@ def test_tables_of_mixed_columns():
     assert "TableClassifier report" in page.text
     assert "Categories: -log of similarity" in page.text
     assert "a is missing" in page.text
+    assert re.search(r"day date 2020-01-01\S* .* 2020-05-29\S* 150 0", page.text)
+    assert "wet yes or no False (83) 2 0" in page.text
+    assert re.search(r" color text red \(\d+\) 2 2 ", page.text)
     assert "predicted by the embedding of all the others" in page.text
     assert Page(build_page(fitted)).sections == ["kernel", "bound", "plan"]

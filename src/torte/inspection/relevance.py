@@ -164,7 +164,15 @@ def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
 
 
 def combined(parts: list[Relevance], d: int) -> np.ndarray:
-    """One number a column (d): the parts' values, weighted by their shares of the variance."""
+    """One number a column (d): the parts' values, weighted by their shares of the variance.
+
+    >>> import numpy as np
+    >>> from torte.inspection import SPREAD, Relevance, combined
+    >>> first = Relevance("Gaussian", 3.0, (0, 1), np.array([1.0, 2.0]), SPREAD)
+    >>> second = Relevance("Laplacian", 1.0, (1,), np.array([4.0]), SPREAD)
+    >>> combined([first, second], 2)
+    array([0.75, 2.5 ])
+    """
     total = np.zeros(d)
     for part in parts:
         total[list(part.columns)] += part.variance * part.values
@@ -206,6 +214,13 @@ def image_shape(inspected: Inspected, shape: Any = "auto") -> tuple[int, int] | 
 
     "auto" takes at least 64 columns that form a square and have no names, or names that begin
     with "pixel".
+
+    >>> from sklearn.datasets import load_digits
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import image_shape, inspect_model
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> image_shape(inspect_model(MCEClassifier(optimizer=None).fit(X[:40], y[:40])))
+    (8, 8)
     """
     d = len(inspected.columns)
     if shape is None:

@@ -104,7 +104,16 @@ def _limits(numbers: np.ndarray) -> tuple[float, float]:
 def surface(
     inspected: Inspected, X: Any, columns: Sequence[Any] | None = None, resolution: int = 120
 ) -> Surface:
-    """The model's predictions over two columns of X, by position or by name."""
+    """The model's predictions over two columns of X, by position or by name.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import inspect_model, surface
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = inspect_model(MCEClassifier(random_state=0).fit(X, y))
+    >>> surface(model, X, columns=(2, 3), resolution=10).entropy.shape
+    (10, 10)
+    """
     found = table(X)
     first, second = _positions(found, columns)
     axes, limits = [], []

@@ -17,9 +17,12 @@ _ROW = 22.0  # height of one bar with its surroundings
 _LABEL = 134.0  # width of the labels beside bars
 
 
-def legend(names: Sequence[str], kinds: Sequence[str]) -> Element:
-    """Names beside the colors they are drawn in."""
-    items = [E("li", E("i", class_=kind), name) for name, kind in zip(names, kinds, strict=True)]
+def legend(names: Sequence[str], keys: Sequence[str | Element]) -> Element:
+    """Names beside the colors they are drawn in: classes of the style, or drawings."""
+    items = [
+        E("li", E("i", class_=key) if isinstance(key, str) else key, name)
+        for name, key in zip(names, keys, strict=True)
+    ]
     return E("ul", *items, class_="legend")
 
 
