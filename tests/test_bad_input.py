@@ -73,7 +73,7 @@ SETTINGS = {
     "optimizer": ("adam", "`optimizer` must be LBFGS.*, got 'adam'"),
     "batch_size": (21, "`batch_size` must be at most the 20 rows of X, got 21; use None"),
     "validation_fraction": (1.0, "`validation_fraction` must be a number from 0 to below 1"),
-    "solver": ("qr", "`solver` must be 'auto' or 'cholesky', got 'qr'"),
+    "solver": ("qr", "`solver` must be 'auto' or 'cholesky' or .* got 'qr'"),
     "device": ("tpu", "`device` must be 'cpu', 'cuda', 'mps' or 'auto', got 'tpu'"),
     "dtype": ("float16", "`dtype` must be 'float64' or 'float32', got 'float16'"),
     "random_state": ("seed", "`random_state` must be a whole number, .* got 'seed'"),

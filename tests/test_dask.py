@@ -242,7 +242,7 @@ MISTAKES = {
     ),
     "lengths": (
         lambda X, y: (frames(X, y, 2)[["a"]], frames(X[:-50], y[:-50], 2)["label"]),
-        "partition [01]: X and y must have the same number of rows, got 1200 and 1175",
+        "partition [01]: X and y must have the same number of rows .*, got 1200 and 1175",
     ),
     "no label": (
         lambda X, y: arrays(X, np.where(np.arange(N) == 700, None, y.astype(object))),

@@ -415,7 +415,7 @@ def test_files_that_were_made_up_are_refused(stored):
         "gives 'predict', which is no result of a fit": lambda f, a: f["value"]["fitted"][
             "items"
         ].append(["predict", 1]),
-        "`solver` must be 'auto' or 'cholesky', got 'none'": settings("solver", "none"),
+        "`solver` must be 'auto' or .*, got 'none'": settings("solver", "none"),
         "its weights are": lambda f, a: a.update(
             {"fitted.embedding_.weights": a["fitted.embedding_.weights"][:-1]}
         ),

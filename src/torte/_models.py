@@ -11,20 +11,32 @@ import torch
 
 from torte._forms import Recipe, savable
 from torte._settings import check_settings
+from torte.approximations import Approximation
 from torte.embedding import ConditionalEmbedding, FeatureLift, KernelLift
 from torte.errors import InvalidInput
 from torte.features import Module, Nystroem
 from torte.kernels import Kernel
+from torte.large import Solution
 from torte.maps import FeatureMap
 from torte.parameters import Parametric
+from torte.routes import Route, SolvePlan
 from torte.statistics import Statistics
 
 __all__ = ["check_classifier", "savable_estimator"]
 
 COLUMNS = 2**24  # of a table; more is no table
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
 LANDMARKS = 2**13  # of a map inside a kernel: the square of so many numbers is 512 MiB
 
-savable(Statistics)
+savable(
+    Statistics,
+    lambda sums: vars(sums) | {"dtype": sums.dtype and str(sums.dtype).removeprefix("torch.")},
+    lambda fields: Statistics(**fields | {"dtype": DTYPES.get(fields.get("dtype", ""))}),
+)
+savable(Solution)
+savable(Route)
+savable(SolvePlan)
+savable(Approximation)
 savable(KernelLift)
 savable(ConditionalEmbedding)
 # What a map settled on follows from the map: `check_classifier` makes it anew.
@@ -103,7 +115,8 @@ def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator
 
     def state(estimator: Any) -> Mapping[str, Any]:
         settings = estimator.get_params(deep=False)
-        fitted = {name: value for name, value in vars(estimator).items() if name not in settings}
+        left = {*settings, "_table"}  # training rows, as they came, predict nothing
+        fitted = {name: value for name, value in vars(estimator).items() if name not in left}
         return {"settings": settings, "fitted": fitted}
 
     def restore(fields: dict[str, Any]) -> Any:
@@ -141,6 +154,7 @@ OPTIONAL: dict[str, Any] = {
 def check_classifier(model: Any) -> None:
     """Settle the feature map of a model that was read, and raise unless its parts fit together."""
     check_settings(model)
+    model._table = None
     have = vars(model)
     for name, types in (REQUIRED | {k: t for k, t in OPTIONAL.items() if k in have}).items():
         _demand(isinstance(have.get(name), types), f"`{name}` is a {type(have.get(name)).__name__}")
@@ -156,8 +170,9 @@ def check_classifier(model: Any) -> None:
     landmarks = LANDMARKS
     if isinstance(lift, FeatureLift):
         p, m = weights.shape
-        sums = statistics is not None and (statistics.gram.shape, statistics.cross.shape)
-        _demand(sums == ((p, p), (p, m)), "the sums over its rows do not fit its weights")
+        if statistics is not None:  # an approximation keeps none
+            sums = (statistics.gram.shape, statistics.cross.shape)
+            _demand(sums == ((p, p), (p, m)), "the sums over its rows do not fit its weights")
         landmarks = max(landmarks, p)
     for part in _parts(lift.features if isinstance(lift, FeatureLift) else lift.kernel):
         if isinstance(part, Nystroem) and part.points is not None:

@@ -14,7 +14,7 @@ from torte.optimizers import Optimizer
 
 __all__ = ["check_batch", "check_settings"]
 
-SOLVERS = ("auto", "cholesky")
+SOLVERS = ("auto", "cholesky", "conjugate-gradients", "features")
 DTYPES = ("float64", "float32")
 
 
@@ -50,6 +50,11 @@ def check_settings(estimator: Any) -> None:
         if getattr(estimator, name) not in allowed:
             options = " or ".join(map(repr, allowed))
             raise InvalidInput(f"`{name}` must be {options}, got {getattr(estimator, name)!r}.")
+    if isinstance(kernel, FeatureMap) and estimator.solver == "conjugate-gradients":
+        raise InvalidInput(
+            "`solver` must be 'auto' where `kernel` is a feature map, got 'conjugate-gradients': its p x p system is "
+            "factorized; conjugate gradients solve the n x n system of a kernel."
+        )
 
 
 def check_batch(size: Any, n: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any, Self
@@ -20,6 +21,7 @@ from torte._settings import check_settings
 from torte._targets import admit
 from torte._threads import suited_threads
 from torte._weights import resampled
+from torte.approximations import approximated
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
 from torte.errors import InvalidInput
@@ -27,7 +29,9 @@ from torte.incremental import add_rows, remove_rows, warn_if_wide
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
-from torte.plans import DEFAULT_KERNEL, run
+from torte.plans import DEFAULT_KERNEL, kernel_inside, run, wants_lambda_again
+from torte.progress import tell
+from torte.routes import plan_solution
 from torte.streams import Rows, as_rows, fit_rows, over_chunks
 
 __all__ = ["MCEClassifier"]
@@ -67,8 +71,11 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         Rows of one step of learning; None is all rows, or the plan's choice under "auto".
     validation_fraction : float
         Share of each batch that measures the risk instead of forming the embedding (eq. 10).
-    solver : "auto" or "cholesky"
-        How the final system is solved.
+    solver : "auto", "cholesky", "conjugate-gradients" or "features"
+        How the final system of a kernel is solved: a factorization in place (in float32, refined
+        to float64 accuracy, where that fits better); iterations that never form the n x n
+        matrix; or at most 4096 Nystroem features of the learned kernel, with ``lambda`` chosen
+        again on all rows. "auto" estimates memory and time of each first; see ``plan_``.
     device : str
         "cpu", "cuda", "mps" or "auto".
     dtype : "float64" or "float32"
@@ -94,6 +101,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         seconds, and scores where ``monitor`` was given); the number of records.
     embedding_
         The conditional embedding that predicts.
+    plan_, solution_
+        Which solver was chosen, why, and from what estimates; how the final system was solved:
+        iterations, residual, a bound on the error of any probability, seconds.
 
     Examples
     --------
@@ -166,25 +176,46 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, monitor: tuple[Any, Any] | None) -> Self:
         generator = generator_from(self.random_state)
-        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        recipe = DEFAULT_KERNEL if self.kernel is None else self.kernel
         device = compute_device(self.device)
         rows, Y, weights, classes = admit(
-            self, X, y, kernel.takes, device, sample_weight, self.class_weight
+            self, X, y, recipe.takes, device, sample_weight, self.class_weight
         )
         names = getattr(self, "feature_names_in_", None)
-        kernel = kernel.prepare(
-            resampled(rows, weights), None if names is None else list(names), generator
-        )
+        columns = None if names is None else list(names)
+        counted = resampled(rows, weights)
+        inside = kernel_inside(self, recipe, len(rows))
+        kernel = (recipe if inside is None else inside).prepare(counted, columns, generator)
+        self.plan_ = plan_solution(self.solver, recipe if inside else kernel, rows, Y)
+        tell(str(self.plan_), self.verbose)
+        again = wants_lambda_again(self, self.plan_.solver, len(rows))
         score = None if monitor is None else self._scorer(rows, Y, weights, classes, *monitor)
         start = Description(kernel, float(self.regularization))
         with suited_threads(len(rows) if self.batch_size is None else self.batch_size):
-            learned = run(self, start, rows, Y, generator, score, weights)
+            learned = run(self, start, rows, Y, generator, score, weights, finish=not again)
         description = learned.description
-        self.kernel_, self.regularization_ = description.kernel, description.regularization
+        if inside is not None:
+            features = recipe.substitute({("kernel",): description.kernel})
+            features = features.prepare(rows, columns, generator)
+            description = dataclasses.replace(description, kernel=features)
         self.history_, self.n_iter_ = learned.history, len(learned.history)
         self.objective_value_ = learned.objective_value
-        fitted = condition(description, rows, Y, self.objective.epsilon, weights)
+        fitted = condition(
+            description,
+            rows,
+            Y,
+            self.objective.epsilon,
+            weights,
+            plan=self.plan_,
+            generator=generator,
+            choose_lambda=again,
+            verbose=self.verbose,
+        )
+        self.kernel_, self.regularization_ = description.kernel, fitted.regularization
+        self.solution_ = fitted.solution
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
+        # An embedding of all rows keeps them in its kernel's form; `approximate` needs them as they came.
+        self._table = (rows, Y, weights) if self.plan_.solver != "features" else None
         if fitted.statistics is not None:
             warn_if_wide(fitted.embedding.lift.width, len(rows), stacklevel=4)
         # What the bound sums over: every row's classes, each as often as it counts.
@@ -223,6 +254,25 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             tags.input_tags.pairwise = self.kernel.pairwise
             tags.input_tags.two_d_array = self.kernel.takes != "objects"
         return tags
+
+    def approximate(self, how: Any, X: Any = None, y: Any = None) -> MCEClassifier:
+        """The same learned model with a cheaper embedding, as a new fitted estimator.
+
+        ``how`` is `Fourier(n_components=p)`, `Nystroem(n_components=p)` or `Herding(n_samples)`
+        (from `torte.approximations`), each of the learned kernel. Predictions then cost p kernel
+        values or features a row. ``approximation_`` of the result tells how far probabilities
+        moved on a sample. ``X, y`` are the training rows, for a model that does not keep them.
+
+        >>> from sklearn.datasets import load_iris
+        >>> from torte import MCEClassifier
+        >>> from torte.approximations import Herding
+        >>> model = MCEClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+        >>> small = model.approximate(Herding(40))
+        >>> small.approximation_.agreement > 0.95, len(small.embedding_.weights)
+        (True, 40)
+        """
+        check_is_fitted(self)
+        return approximated(self, how, X, y)
 
     def _scorer(
         self,

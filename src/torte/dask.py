@@ -276,7 +276,7 @@ _Sums = tuple[np.ndarray, np.ndarray, float, float]
 
 def _summed(model: MCEClassifier, where: str, X: Any, y: Any) -> _Sums:
     with located(where):
-        part = measured(model, X, y).widened()
+        part = measured(model, X, y)
     return part.gram.cpu().numpy(), part.cross.cpu().numpy(), part.count, part.largest
 
 

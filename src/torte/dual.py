@@ -24,6 +24,7 @@ from torte._weights import diagonal_shift, one_copy, part, total
 from torte.embedding import blocks
 from torte.errors import NoSupremum
 from torte.kernels.base import Kernel, count, rows
+from torte.kernels.tiles import fill_upper
 from torte.objectives import Objective, Terms, square_root
 from torte.solvers import Factor, factorize
 
@@ -38,13 +39,19 @@ class DualSolution(NamedTuple):
     memory: Tensor
 
 
+_TILED_FROM = 4000  # rows; above, rows of one block are too few to pay for what a kernel does once
+
+
 def assemble_gram(
     kernel: Kernel, A: Any, shift: float | Tensor, out: Tensor | None = None
 ) -> Tensor:
     """``K + diag(shift)`` for the rows of one representation; only its upper triangle is filled."""
     n = count(A)
     with torch.no_grad():
-        for start, stop in blocks(n, n):
+        if n > _TILED_FROM:
+            out = kernel.norms(A).new_empty(n, n) if out is None else out
+            fill_upper(kernel, A, out)
+        for start, stop in blocks(n, n) if n <= _TILED_FROM else ():
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if out is None:
                 out = torch.empty(n, n, dtype=block.dtype, device=block.device)

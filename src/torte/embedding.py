@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -24,9 +25,9 @@ __all__ = [
 BLOCK = 2**20  # numbers in one block of rows: it stays in the cache while it is worked on
 
 
-def blocks(n: int, width: int) -> list[tuple[int, int]]:
-    """Row ranges that cut an ``n x width`` matrix into blocks of about `BLOCK` numbers."""
-    height = max(1, BLOCK // max(1, width))
+def blocks(n: int, width: int, numbers: int | None = None) -> list[tuple[int, int]]:
+    """Row ranges that cut an ``n x width`` matrix into blocks of about `BLOCK` numbers, or as many."""
+    height = max(1, (numbers or BLOCK) // max(1, width))
     return [(start, min(start + height, n)) for start in range(0, n, height)]
 
 
@@ -60,6 +61,10 @@ class KernelLift:
     def __call__(self, X: Any) -> Tensor:
         return self.kernel.compare(self.kernel.represent(X), self.anchors)
 
+    def folded(self, weights: Tensor) -> tuple[KernelLift, Tensor]:
+        """The lift and weights that give the same function at the least cost: these."""
+        return self, weights
+
 
 @dataclass(frozen=True)
 class FeatureLift:
@@ -71,6 +76,18 @@ class FeatureLift:
 
     def __call__(self, X: Any) -> Tensor:
         return self.features.apply(self.state, X)
+
+    def folded(self, weights: Tensor) -> tuple[KernelLift | FeatureLift, Tensor]:
+        """The lift and weights that give the same function at the least cost.
+
+        Features that are ``T' k(x)`` of some anchors (Nystroem) need no product with T in each
+        prediction: ``W' T' k(x) = (T W)' k(x)``.
+        """
+        kernel_form = self.features.fold(self.state, weights)
+        if kernel_form is None:
+            return self, weights
+        kernel, anchors, V = kernel_form
+        return KernelLift(kernel, anchors), V
 
 
 @dataclass(frozen=True)
@@ -86,13 +103,19 @@ class ConditionalEmbedding:
     weights: Tensor
     epsilon: float
 
+    @cached_property
+    def _folded(self) -> tuple[KernelLift | FeatureLift, Tensor]:
+        with torch.no_grad():
+            return self.lift.folded(self.weights)
+
     def decision_probabilities(self, X: Any) -> Tensor:
         """The raw ``p_hat`` (n x m), block by block in bounded memory."""
         n = len(X)
+        lift, weights = self._folded
         with torch.no_grad():
-            P = self.weights.new_empty(n, self.weights.shape[1])
-            for start, stop in blocks(n, self.lift.width):
-                torch.mm(self.lift(X[start:stop]), self.weights, out=P[start:stop])
+            P = weights.new_empty(n, weights.shape[1])
+            for start, stop in blocks(n, lift.width):
+                torch.mm(lift(X[start:stop]), weights, out=P[start:stop])
         return P
 
     def probabilities(self, X: Any) -> Tensor:

@@ -7,12 +7,14 @@ from sklearn.exceptions import ConvergenceWarning as _ConvergenceWarning
 
 __all__ = [
     "ConvergenceWarning",
+    "DoesNotFit",
     "InterruptedWarning",
     "InvalidInput",
     "JitterWarning",
     "MissingClassWarning",
     "ModelFileError",
     "NoSupremum",
+    "NotConverged",
     "NotPositiveDefinite",
     "PrecisionWarning",
     "TorteError",
@@ -39,6 +41,14 @@ class NoSupremum(TorteError, ValueError):
 
 class NotPositiveDefinite(TorteError, np.linalg.LinAlgError):
     """``K + n lambda I`` cannot be factorized, not even with the largest jitter."""
+
+
+class NotConverged(TorteError, RuntimeError):
+    """An iteration ended before its answer was as accurate as it has to be."""
+
+
+class DoesNotFit(TorteError, MemoryError):
+    """What was asked for needs more memory than there is; nothing was allocated."""
 
 
 class TorteWarning(UserWarning):

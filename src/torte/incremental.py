@@ -95,6 +95,7 @@ def solve_again(estimator: Any) -> None:
     own = supremum_of_features(estimator.kernel_, lambda: statistics.largest)
     alpha_squared = float(estimator.objective.alpha_squared(lambda: own))
     estimator._norm, estimator.complexity_ = norm, alpha_squared**0.5 * norm
+    estimator._table = None
     estimator._own_probabilities = None  # of rows that are no longer at hand
 
 
@@ -109,6 +110,14 @@ def warn_if_wide(width: int, rows: float, stacklevel: int = 2) -> None:
         )
 
 
+def _demand_sums(estimator: Any) -> None:
+    if estimator._statistics is None:
+        raise InvalidInput(
+            "partial_fit and forget need the sums over rows, which an approximation does not keep; fit an estimator with "
+            "the feature map as `kernel` instead."
+        )
+
+
 def add_rows(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
     """Add a chunk to the sums and solve again."""
     if first:
@@ -119,6 +128,7 @@ def add_rows(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, f
         raise InvalidInput(
             f"`classes` must be those of the first call, {list(estimator.classes_)}, or None, got {list(classes)}."
         )
+    _demand_sums(estimator)
     statistics = measured(estimator, X, y, sample_weight)
     estimator._statistics = estimator._statistics + statistics
     solve_again(estimator)
@@ -126,6 +136,7 @@ def add_rows(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, f
 
 def remove_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Take a chunk out of the sums and solve again."""
+    _demand_sums(estimator)
     statistics = measured(estimator, X, y, sample_weight)
     if statistics.count >= estimator._statistics.count:
         raise InvalidInput(

@@ -53,6 +53,10 @@ class FeatureMap(Parametric):
         """The image of a box ``(low, high)``, where it is a box again; None where unknown."""
         return None
 
+    def fold(self, state: Any, weights: Tensor) -> tuple[Any, Any, Tensor] | None:
+        """``W' phi(x)`` as ``V' k(x)``: a kernel, its anchors and V; None where it is not one."""
+        return None
+
     def transform(self, X: Tensor) -> Tensor:
         """Features of the rows of a table (n x p)."""
         return self.apply(self.settle(X), X)

@@ -13,18 +13,20 @@ from torch import Tensor
 from torte._settings import check_batch
 from torte._weights import part
 from torte.conditioning import Description
-from torte.errors import InvalidInput, MissingClassWarning
-from torte.kernels import Gaussian, Kernel, Laplacian
+from torte.errors import DoesNotFit, InvalidInput, MissingClassWarning
+from torte.features import Fourier, Nystroem
+from torte.kernels import DEFAULT_KERNEL, Kernel
 from torte.learning import Learned, Plan, Problem, learn
 from torte.maps import FeatureMap
 from torte.objectives import Objective
 from torte.optimizers import LBFGS, Adam
 from torte.progress import Progress
+from torte.resources import available_memory, told_memory
+from torte.routes import FEW_ROWS
 
-__all__ = ["DEFAULT_KERNEL", "FULL_ROWS", "plan", "run"]
+__all__ = ["DEFAULT_KERNEL", "FULL_ROWS", "kernel_inside", "plan", "run", "wants_lambda_again"]
 
 # Chosen by measurement: docs/defaults.md.
-DEFAULT_KERNEL = 0.5 * Gaussian(ard=True) + 0.5 * Laplacian(ard=True)
 FULL_ROWS = 1500  # up to here every step sees all rows
 BATCH = 1000
 BATCHES = Adam(max_iter=200, average=1 / 3)
@@ -36,8 +38,32 @@ STARTS = (1.0, 0.1, 0.01)  # multiples of the given lambda that "auto" tries fir
 START_ROWS = 500  # on at most so many rows
 
 
-def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int) -> list[Plan]:
-    """The runs of learning for n rows, one after the other; none where nothing is learned."""
+def kernel_inside(estimator: Any, recipe: Kernel | FeatureMap, n: int) -> Kernel | None:
+    """The kernel of a map that approximates it, to be learned in dual form; None: learn the map.
+
+    On many rows a step through the map would factor p landmarks, or work on p frequencies, to
+    learn what a batch of fewer rows says of the kernel itself.
+    """
+    if not isinstance(recipe, (Fourier, Nystroem)) or n <= FINISH_ROWS:
+        return None
+    moves = isinstance(recipe, Nystroem) and recipe.learned
+    learns = estimator.optimizer == "auto" and estimator.objective.learns
+    return recipe.kernel if learns and not moves else None
+
+
+def wants_lambda_again(estimator: Any, solver: str, n: int) -> bool:
+    """Whether lambda, learned on fewer rows, is chosen once more on all of them."""
+    if estimator.optimizer is None or not estimator.objective.learns:
+        return False  # as given
+    is_map = isinstance(estimator.kernel, FeatureMap)
+    return estimator.optimizer == "auto" and n > FINISH_ROWS if is_map else solver == "features"
+
+
+def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int, finish: bool = True) -> list[Plan]:
+    """The runs of learning for n rows, one after the other; none where nothing is learned.
+
+    Without ``finish`` the last steps on many rows are left out: lambda is chosen again.
+    """
     objective, optimizer, size = estimator.objective, estimator.optimizer, estimator.batch_size
     if optimizer is None or not objective.learns:
         return []
@@ -50,7 +76,7 @@ def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int) -> list[Plan]:
         )
     if optimizer != "auto":
         return [Plan(optimizer, size, left_out, fraction)]
-    finish = Plan(
+    last = Plan(
         LBFGS(max_iter=FINISH_STEPS),
         None,
         left_out or LEFT_OUT,
@@ -60,10 +86,11 @@ def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int) -> list[Plan]:
         weights=False,
     )
     if any(leaf.array for leaf in kernel.leaves()):
-        return [Plan(WEIGHTS, min(size or BATCH, n), left_out, fraction), finish]
+        return [Plan(WEIGHTS, min(size or BATCH, n), left_out, fraction), last]
     if size is None and n <= FULL_ROWS:
         return [Plan(LBFGS(tol=1e-5), None, left_out, fraction)]
-    return [Plan(BATCHES, min(size or BATCH, n), left_out, fraction), finish]
+    batches = Plan(BATCHES, min(size or BATCH, n), left_out, fraction)
+    return [batches, last] if finish else [batches]
 
 
 def _warn_of_missing_classes(size: int | None, Y: Tensor) -> None:
@@ -107,6 +134,18 @@ def _best_start(
     return dataclasses.replace(start, regularization=start.regularization * best)
 
 
+def demand_memory(runs: list[Plan], Y: Tensor) -> None:
+    """Raise `DoesNotFit` where a step of learning would need more than there is."""
+    for run in runs:
+        rows = run.batch_size or min(len(Y), run.rows or len(Y))
+        needed, free = 4 * Y.element_size() * rows**2, available_memory(Y.device)
+        if rows > FEW_ROWS and needed > free:
+            raise DoesNotFit(
+                f"A step of learning on {rows} rows needs {told_memory(needed)}, but {told_memory(free)} are free; "
+                f"give a smaller `batch_size` with Adam(), or optimizer='auto', which draws batches itself."
+            )
+
+
 def _for_rows(description: Description, learned_on: int, rows: int) -> Description:
     """The description for another number of rows: ``n lambda`` is what acts."""
     regularization = description.regularization * learned_on / rows
@@ -121,16 +160,19 @@ def run(
     generator: torch.Generator,
     score: Callable[[Description], dict[str, float]] | None,
     weights: Tensor | None = None,
+    finish: bool = True,
 ) -> Learned:
     """Carry out the plan: each run starts where the one before it ended."""
     n, objective = len(Y), estimator.objective
     check_batch(estimator.batch_size, n)
     _warn_of_missing_classes(estimator.batch_size, Y)
-    runs = plan(estimator, start.kernel, n)
+    runs = plan(estimator, start.kernel, n, finish)
+    if isinstance(start.kernel, Kernel):
+        demand_memory(runs, Y)
     if not runs:
-        problem = Problem(
-            start, X, Y, objective, Plan(LBFGS()), generator, score=score, weights=weights
-        )
+        rows = START_ROWS if n > FEW_ROWS else None  # nothing is learned: the value is a report
+        there = Plan(LBFGS(), rows=rows)
+        problem = Problem(start, X, Y, objective, there, generator, score=score, weights=weights)
         value, _ = problem.evaluate(problem.parameters.start)
         return Learned(start, problem.history, value)
     history: list[dict[str, float]] = []

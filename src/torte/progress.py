@@ -7,7 +7,13 @@ import time
 from types import TracebackType
 from typing import Self
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "tell"]
+
+
+def tell(text: str, verbose: int) -> None:
+    """Lines on standard error, where they were asked for."""
+    if verbose:
+        print(text, file=sys.stderr, flush=True)
 
 
 class Progress:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from torte import blocked
 from torte.errors import JitterWarning, NotPositiveDefinite, PrecisionWarning
+from torte.resources import available_memory
 
-__all__ = ["Factor", "factorize"]
+__all__ = ["Factor", "factorize", "factorize_roughly"]
 
 _RUNGS = 9  # jitter grows tenfold from one rounding error to a billion of them
 
@@ -26,6 +28,8 @@ class Factor:
 
     def solve(self, B: Tensor) -> Tensor:
         """``A^-1 B`` (n x k), by two triangular solves."""
+        if len(self.L) > blocked.BLOCKED_FROM:
+            return blocked.solve_upper(self.L.mT, B.to(self.L.dtype)).to(B.dtype)
         half = torch.linalg.solve_triangular(self.L, B.to(self.L.dtype), upper=False)
         return torch.linalg.solve_triangular(self.L.mT, half, upper=True).to(B.dtype)
 
@@ -41,6 +45,8 @@ class Factor:
 def _cholesky(A: Tensor) -> Tensor | None:
     """The lower factor, in A's own memory on the CPU; None where A is not positive definite."""
     lower = A.mT  # row-major upper = column-major lower: LAPACK's own layout
+    if len(A) > blocked.BLOCKED_FROM:
+        return lower if blocked.factorize_upper(A) else None
     if A.device.type == "cpu":
         info = torch.empty((), dtype=torch.int32)
         torch.linalg.cholesky_ex(lower, out=(lower, info))
@@ -56,13 +62,14 @@ def factorize(assemble: Callable[[float], Tensor], unit: float) -> Factor:
     ``assemble(jitter)`` returns a row-major symmetric matrix with ``jitter`` added to its
     diagonal, of which only the upper triangle is read; its memory is overwritten. ``unit`` is
     the size of the diagonal, which the jitter is measured in. In float32 a failure is first
-    met with float64, where the device has it.
+    met with float64, where the device has it and the memory for it is free.
     """
     A = assemble(0.0)
     dtype, name, n = A.dtype, str(A.dtype).removeprefix("torch."), len(A)
     if (lower := _cholesky(A)) is not None:
         return Factor(lower, dtype)
     wider = dtype == torch.float32 and A.device.type != "mps"
+    wider = wider and 2 * A.nbytes < available_memory(A.device)
     if wider and (lower := _cholesky(assemble(0.0).double())) is not None:
         warnings.warn(
             "A + n lambda I could not be factorized in float32, so this solve was done in float64; a "
@@ -86,4 +93,23 @@ def factorize(assemble: Callable[[float], Tensor], unit: float) -> Factor:
         f"A + n lambda I ({n} x {n}, {name}) is not positive definite, even with {jitter:.1e} more on its "
         f"diagonal; expected a positive semidefinite kernel with finite values. Check the kernel and "
         f"its hyperparameters, or give a larger `regularization`."
+    )
+
+
+def factorize_roughly(assemble: Callable[[float], Tensor], unit: float) -> Factor:
+    """The factor of A, or of a little more than A: good enough to precondition an iteration.
+
+    The iteration corrects what jitter and a narrow precision have changed, so neither needs
+    to be told, and nothing beside A's own memory is used.
+    """
+    jitter = 0.0
+    for _ in range(_RUNGS):
+        A = assemble(jitter)
+        dtype = A.dtype
+        if (lower := _cholesky(A)) is not None:
+            return Factor(lower, dtype)
+        jitter = max(10.0 * jitter, torch.finfo(dtype).eps * unit)
+    raise NotPositiveDefinite(
+        f"A + n lambda I ({len(A)} x {len(A)}) is not positive definite, even with {jitter:.1e} more on its diagonal; "
+        f"check the kernel and its hyperparameters, or give a larger `regularization`."
     )

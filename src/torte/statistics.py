@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from torte._weights import total
 from torte.embedding import FeatureLift, blocks
+from torte.resources import widest
 from torte.solvers import Factor, factorize
 
 __all__ = ["Statistics", "factorize_gram", "measure"]
@@ -28,29 +29,26 @@ class Statistics:
     cross: Tensor
     count: float
     largest: float = 0.0
+    dtype: torch.dtype | None = None  # of the weights, where the sums are wider
 
     def __add__(self, other: Statistics) -> Statistics:
         gram, cross = self.gram + other.gram, self.cross + other.cross
         largest = max(self.largest, other.largest)
-        return Statistics(gram, cross, self.count + other.count, largest)
+        return Statistics(gram, cross, self.count + other.count, largest, self.dtype)
 
     def __sub__(self, other: Statistics) -> Statistics:
         # Which row was the largest is not kept, so `largest` stays: an upper bound.
         gram, cross = self.gram - other.gram, self.cross - other.cross
-        return Statistics(gram, cross, self.count - other.count, self.largest)
-
-    def widened(self) -> Statistics:
-        """The same in float64, where the device has it: many float32 parts add up without loss."""
-        dtype = torch.float32 if self.gram.device.type == "mps" else torch.float64
-        return Statistics(self.gram.to(dtype), self.cross.to(dtype), self.count, self.largest)
+        return Statistics(gram, cross, self.count - other.count, self.largest, self.dtype)
 
     def to(self, device: torch.device) -> Statistics:
         """The same on a device."""
-        return Statistics(self.gram.to(device), self.cross.to(device), self.count, self.largest)
+        return replace(self, gram=self.gram.to(device), cross=self.cross.to(device))
 
     def solve(self, regularization: float) -> Tensor:
         """``W = (Z'Z + n lambda I)^-1 Z'Y`` (p x m)."""
-        return factorize_gram(self.gram, self.count * regularization).solve(self.cross)
+        W = factorize_gram(self.gram, self.count * regularization).solve(self.cross)
+        return W.to(self.dtype or W.dtype)
 
 
 def factorize_gram(gram: Tensor, shift: float) -> Factor:
@@ -64,16 +62,28 @@ def factorize_gram(gram: Tensor, shift: float) -> Factor:
     return factorize(assemble, unit=float(gram.diagonal().mean()))
 
 
+_COLUMNS = 1024  # of the gram matrix added to at a time: what is below its diagonal is mirrored
+_NUMBERS = 2**24  # features at hand at a time
+
+
 def measure(lift: FeatureLift, X: Any, Y: Tensor, weights: Tensor | None = None) -> Statistics:
-    """The statistics of some rows, block by block."""
-    gram = Y.new_zeros(lift.width, lift.width)
-    cross = Y.new_zeros(lift.width, Y.shape[1])
+    """The statistics of some rows, block by block; the sums are float64 where the device has it."""
+    p = lift.width
+    wide = widest(Y.device)
+    gram = torch.zeros(p, p, dtype=wide, device=Y.device)
+    cross = torch.zeros(p, Y.shape[1], dtype=wide, device=Y.device)
     largest = 0.0
     with torch.no_grad():
-        for start, stop in blocks(len(Y), lift.width):
+        for start, stop in blocks(len(Y), p, _NUMBERS):
             Z = lift(X[start:stop])
             weighted = Z if weights is None else Z * weights[start:stop, None]
-            gram.addmm_(weighted.mT, Z)
-            cross.addmm_(weighted.mT, Y[start:stop])
+            for at in range(0, p, _COLUMNS):
+                part = gram[at : at + _COLUMNS, at:]
+                left, right = weighted[:, at : at + _COLUMNS].mT, Z[:, at:]
+                part.addmm_(left, right) if Z.dtype == wide else part.add_(left @ right)
+            cross += weighted.mT @ Y[start:stop]
             largest = max(largest, float(Z.square().sum(dim=1).max()))
-    return Statistics(gram, cross, float(total(Y, weights)), largest)
+        for at in range(0, p, _COLUMNS):
+            end = at + _COLUMNS
+            gram[end:, at:end] = gram[at:end, end:].mT
+    return Statistics(gram, cross, float(total(Y, weights)), largest, Y.dtype)

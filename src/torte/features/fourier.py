@@ -13,6 +13,7 @@ from torch import Tensor
 from torte.errors import InvalidInput
 from torte.kernels.algebra import Constant, Product, Sum
 from torte.kernels.base import Kernel
+from torte.kernels.default import DEFAULT_KERNEL
 from torte.kernels.stationary import RationalQuadratic, Stationary
 from torte.kernels.views import Composed, Fixed, On
 from torte.maps import Domain, FeatureMap
@@ -99,7 +100,7 @@ class Fourier(FeatureMap):
     True
     """
 
-    kernel: Kernel
+    kernel: Kernel = DEFAULT_KERNEL
     n_components: int = 1024
     orthogonal: bool = False
     omega: tuple[tuple[np.ndarray, ...], ...] | None = drawn()

@@ -8,7 +8,9 @@ import torch
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from torte.kernels.base import Kernel
+from torte.kernels.base import Kernel, rows
+from torte.kernels.pivoting import partial_cholesky
+from torte.kernels.tiles import ShiftedKernel
 
 __all__ = ["CHOICES", "choose"]
 
@@ -25,7 +27,11 @@ def k_means(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
     scale = X.std(dim=0, unbiased=False)
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))
     seed = int(torch.randint(2**31, (), generator=generator))
-    means = KMeans(count, n_init=1, max_iter=25, random_state=seed).fit((X / scale).cpu().numpy())
+    # k-means++ looks at every row once a center; many centers are spread well enough by chance.
+    init, steps = ("k-means++", 25) if count <= 500 else ("random", 8)
+    means = KMeans(count, init=init, n_init=1, max_iter=steps, random_state=seed).fit(
+        (X / scale).cpu().numpy()
+    )
     return torch.as_tensor(means.cluster_centers_, dtype=X.dtype, device=X.device) * scale
 
 
@@ -33,45 +39,30 @@ def herding(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
     """Kernel herding (Chen, Welling and Smola, 2010): rows whose mean embedding follows all rows'.
 
     Row t+1 maximizes ``mean_i k(x, x_i) - sum_{j<=t} k(x, x_j) / (t + 1)``, without repetition.
+    The gram matrix is summed in tiles, and one column of it is needed for each row chosen.
     """
     A = kernel.represent(X)
-    K = kernel.compare(A, A)
-    target, taken = K.mean(dim=1), torch.zeros(len(X), dtype=X.dtype, device=X.device)
+    one = torch.ones(len(X), 1, dtype=X.dtype, device=X.device)
+    target = ShiftedKernel(kernel, A, 0.0)(one)[:, 0] / len(X)
+    taken = torch.zeros_like(target)
     free = torch.ones(len(X), dtype=torch.bool, device=X.device)
-    chosen = []
+    chosen: list[int] = []
     for t in range(count):
-        score = torch.where(free, target - taken / (t + 1), -torch.inf)
-        best = int(score.argmax())
+        best = int(torch.where(free, target - taken / (t + 1), -torch.inf).argmax())
         free[best] = False
         chosen.append(best)
-        taken += K[:, best]
+        taken += kernel.compare(A, rows(A, best, best + 1))[:, 0]
     return X[chosen]
 
 
 def pivoted(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber, 2025): rows not yet explained.
-
-    A pivot is drawn with probability proportional to the residual diagonal ``k(x, x) - |f(x)|^2``,
-    where f are the columns of the partial Cholesky factor so far.
-    """
-    A = kernel.represent(X)
-    residual = kernel.norms(A).clone()
-    F = torch.zeros(len(X), count, dtype=residual.dtype, device=X.device)
-    chosen: list[int] = []
-    for t in range(count):
-        weights = residual.clamp(min=0)
-        weights[chosen] = 0
-        if not bool(weights.sum() > 0):  # everything is explained: any further row will do
-            left = torch.ones(len(X), dtype=torch.bool)
-            left[chosen] = False
-            chosen += left.nonzero().flatten()[: count - t].tolist()
-            break
-        pivot = int(torch.multinomial(weights.double().cpu(), 1, generator=generator))
-        column = kernel.gram(X, X[pivot : pivot + 1])[:, 0] - F[:, :t] @ F[pivot, :t]
-        F[:, t] = column / column[pivot].clamp(min=torch.finfo(F.dtype).tiny).sqrt()
-        residual = residual - F[:, t].square()
-        chosen.append(pivot)
-    return X[chosen]
+    """The pivots of a randomly pivoted Cholesky factorization: rows not yet explained by others."""
+    chosen = partial_cholesky(kernel, kernel.represent(X), count, generator).pivots
+    if len(chosen) < count:  # everything is explained: any further row will do
+        left = torch.ones(len(X), dtype=torch.bool)
+        left[chosen] = False
+        chosen = torch.cat([chosen, left.nonzero().flatten()[: count - len(chosen)]])
+    return X[chosen.to(X.device)]
 
 
 CHOICES: dict[str, Callable[[Kernel, Tensor, int, torch.Generator], Tensor]] = {

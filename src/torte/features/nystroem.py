@@ -13,10 +13,14 @@ from torch import Tensor
 from torte.errors import InvalidInput
 from torte.features.landmarks import CHOICES, choose
 from torte.kernels.base import Kernel
+from torte.kernels.default import DEFAULT_KERNEL
 from torte.maps import Domain, FeatureMap
 from torte.parameters import Leaf, drawn
+from torte.resources import widest
 
 __all__ = ["Nystroem"]
+
+_ROUNDINGS = 100  # on the diagonal of the landmarks' gram matrix
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Nystroem(FeatureMap):
     True
     """
 
-    kernel: Kernel
+    kernel: Kernel = DEFAULT_KERNEL
     n_components: int = 512
     landmarks: Any = "uniform"
     learned: bool = False
@@ -106,9 +110,9 @@ class Nystroem(FeatureMap):
             )
         points = torch.as_tensor(self.points, dtype=like.dtype, device=like.device)
         anchors = self.kernel.represent(points)
-        K = self.kernel.compare(anchors, anchors)
+        K = self._between_landmarks(anchors, like)
         # Rounding of the gram matrix alone makes it indefinite; a few dozen roundings mend it.
-        jitter = 100 * torch.finfo(K.dtype).eps * K.diagonal().mean()
+        jitter = _ROUNDINGS * torch.finfo(like.dtype).eps * K.diagonal().mean()
         eye = torch.eye(len(K), dtype=K.dtype, device=K.device)
         L, info = torch.linalg.cholesky_ex(K + jitter * eye)
         for _ in range(6):
@@ -116,7 +120,21 @@ class Nystroem(FeatureMap):
                 break
             jitter = 10 * jitter
             L, info = torch.linalg.cholesky_ex(K + jitter * eye)
-        return anchors, L
+        return anchors, L.to(like.dtype)
+
+    def _between_landmarks(self, anchors: Any, like: Tensor) -> Tensor:
+        """Their gram matrix: in float64 where that costs no gradient, since its inverse is wanted."""
+        K = self.kernel.compare(anchors, anchors)
+        wide = widest(like.device)
+        if K.requires_grad or K.dtype == wide:
+            return K
+        return self.kernel.gram(torch.as_tensor(self.points, dtype=wide, device=like.device))
+
+    def fold(self, state: Any, weights: Tensor) -> tuple[Any, Any, Tensor] | None:
+        anchors, L = state
+        wide = widest(weights.device)
+        V = torch.linalg.solve_triangular(L.mT.to(wide), weights.to(wide), upper=True)
+        return self.kernel, anchors, V.to(weights.dtype)
 
     def apply(self, state: Any, X: Tensor) -> Tensor:
         anchors, L = state

@@ -4,6 +4,7 @@ from torte.kernels.algebra import Constant, Power, Product, Sum
 from torte.kernels.bags import MeanEmbedding
 from torte.kernels.base import Kernel
 from torte.kernels.categories import Categories
+from torte.kernels.default import DEFAULT_KERNEL
 from torte.kernels.dot import Linear, Polynomial
 from torte.kernels.graphs import WeisfeilerLehman
 from torte.kernels.induced import GaussianOf
@@ -24,6 +25,7 @@ from torte.kernels.views import Composed, Fixed, On
 from torte.parameters import fraction, positive, real
 
 __all__ = [
+    "DEFAULT_KERNEL",
     "Categories",
     "Composed",
     "Constant",

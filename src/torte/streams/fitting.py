@@ -118,7 +118,7 @@ def _sums(estimator: Any, rows: Rows, names: Any, n: int) -> Statistics:
     with Progress("sums over rows", n, estimator.verbose) as progress:
         for chunk in filter(_filled, rows.chunks(names)):
             with located(chunk.where):
-                part = measured(estimator, named(chunk.X, names), chunk.y).widened()
+                part = measured(estimator, named(chunk.X, names), chunk.y)
             statistics = part if statistics is None else statistics + part
             progress.step(chunk.where, len(chunk.X))
     assert statistics is not None

@@ -1,0 +1,142 @@
+"""A learned model made cheaper: features or super-samples in the place of all its rows."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from torte._arrays import admit_any, generator_from
+from torte._targets import encode_targets
+from torte._weights import resampled
+from torte.conditioning import Description, condition
+from torte.embedding import ConditionalEmbedding
+from torte.errors import InvalidInput
+from torte.features import Fourier, Nystroem
+from torte.kernels import DEFAULT_KERNEL, Kernel, Linear
+from torte.maps import FeatureMap
+
+__all__ = ["Approximation", "Herding", "approximated"]
+
+_JUDGED = 2000  # rows whose probabilities are compared
+
+
+@dataclass(frozen=True)
+class Herding:
+    """Super-samples: ``n_samples`` rows chosen by kernel herding, with weights fitted to all rows.
+
+    Each next row brings the mean embedding of those chosen nearest to that of all rows (of a
+    random 20 000 where there are more); the weights are those of Nystroem features there.
+
+    >>> from torte.approximations import Herding
+    >>> Herding(100)
+    Herding(n_samples=100)
+    """
+
+    n_samples: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n_samples, int) or self.n_samples < 1:
+            raise InvalidInput(
+                f"`n_samples` of Herding must be a whole number of at least 1, got {self.n_samples!r}."
+            )
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """What an approximation changed: probabilities of some training rows, before and after.
+
+    ``agreement`` is the share of these rows whose most probable class stayed the same.
+    """
+
+    how: str
+    n_components: int
+    mean_change: float
+    largest_change: float
+    agreement: float
+    rows: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its fields, ready for JSON."""
+        return asdict(self)
+
+
+def _learned_kernel(kernel: Kernel | FeatureMap) -> Kernel:
+    """The kernel that was learned: itself, the one inside its approximation, or the map's own."""
+    if isinstance(kernel, (Fourier, Nystroem)):
+        return kernel.kernel
+    return kernel if isinstance(kernel, Kernel) else Linear() @ kernel
+
+
+def _map_for(how: Any, learned: Kernel) -> Fourier | Nystroem:
+    """The recipe of the features; a kernel left at its default is the learned one."""
+    if isinstance(how, Herding):
+        return Nystroem(learned, how.n_samples, landmarks="herding")
+    if isinstance(how, (Fourier, Nystroem)):
+        own = how.kernel != DEFAULT_KERNEL
+        return how if own else how.substitute({("kernel",): learned})
+    raise InvalidInput(
+        f"`how` must be Fourier(n_components=...), Nystroem(n_components=...) or Herding(n_samples), got {how!r}."
+    )
+
+
+def _table(estimator: Any, X: Any, y: Any) -> tuple[Any, Tensor, Tensor | None]:
+    """The training rows, their labels and weights: given again, or kept by a model of all its rows."""
+    if (X is None) != (y is None):
+        raise InvalidInput("`X` and `y` must be given together, or neither.")
+    if X is None:
+        if estimator._table is None:
+            raise InvalidInput(
+                "approximate needs the training rows, and this model does not keep them (it is made of features, or was "
+                "loaded from a file); give `X` and `y`."
+            )
+        kept: tuple[Any, Tensor, Tensor | None] = estimator._table
+        return kept
+    like = estimator.embedding_.weights
+    rows = admit_any(estimator, X, estimator.kernel_.takes, like.device, reset=False)
+    Y = encode_targets(y, len(rows), estimator.classes_)
+    return rows, torch.as_tensor(Y).to(like), None
+
+
+def approximated(estimator: Any, how: Any, X: Any, y: Any) -> Any:
+    """A fitted copy of the estimator whose embedding holds features or landmarks alone."""
+    began = time.perf_counter()
+    recipe = _map_for(how, _learned_kernel(estimator.kernel_))
+    rows, Y, weights = _table(estimator, X, y)
+    generator = generator_from(estimator.random_state)
+    names = getattr(estimator, "feature_names_in_", None)
+    features = recipe.prepare(
+        resampled(rows, weights), None if names is None else list(names), generator
+    )
+    description = Description(features, estimator.regularization_)
+    fitted = condition(description, rows, Y, estimator.objective.epsilon, weights)
+    lift, folded = fitted.embedding.lift.folded(fitted.embedding.weights)
+    few = rows[torch.randperm(len(rows), generator=generator)[:_JUDGED]]
+    before = estimator.embedding_.probabilities(few)
+    cheaper = copy.copy(estimator)
+    cheaper.embedding_ = ConditionalEmbedding(lift, folded, estimator.objective.epsilon)
+    after = cheaper.embedding_.probabilities(few)
+    change = (after - before).abs()
+    cheaper.approximation_ = Approximation(
+        repr(how),
+        fitted.solution.n_components or lift.width,
+        float(change.mean()),
+        float(change.max()),
+        float((after.argmax(dim=1) == before.argmax(dim=1)).double().mean()),
+        len(few),
+        time.perf_counter() - began,
+    )
+    cheaper.kernel_ = features if isinstance(features, Fourier) else features.kernel
+    cheaper.solution_, cheaper._statistics, cheaper._table = fitted.solution, None, None
+    mass = Y if weights is None else Y * weights[:, None]
+    cheaper._own_probabilities = fitted.P[mass > 0].double().cpu().numpy()
+    cheaper._own_weights = mass[mass > 0].double().cpu().numpy()
+    cheaper._norm = fitted.squared_norm**0.5
+    alpha_squared = float(estimator.objective.alpha_squared(lambda: fitted.alpha_squared))
+    cheaper.complexity_ = alpha_squared**0.5 * cheaper._norm
+    return cheaper
