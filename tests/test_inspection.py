@@ -11,12 +11,15 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from torte import MCEClassifier
 from torte.errors import InvalidInput
 from torte.features import Fourier, Network, Nystroem, Standardize
 from torte.inspection import (
+    INVERSE,
+    MISMATCH,
+    SPREAD,
     class_colors,
     combined,
     curves,
@@ -31,7 +34,8 @@ from torte.inspection import (
     surface,
     table,
 )
-from torte.kernels import Gaussian, Laplacian, Linear, Periodic
+from torte.kernels import Categories, Gaussian, Laplacian, Linear, MeanEmbedding, Periodic
+from torte.tables import TableClassifier
 
 X, y = load_iris(return_X_y=True)
 
@@ -114,7 +118,7 @@ def test_relevance_is_spread_in_length_scales():
     fitted = inspect_model(given(kernel))
     first, second = relevance(fitted)  # from the rows that the model keeps
     np.testing.assert_allclose(first.values, X.std(axis=0) / [1, 2, 4, 8])
-    assert (first.name, first.variance, first.in_spreads) == ("Gaussian", 2.0, True)
+    assert (first.name, first.variance, first.measure) == ("Gaussian", 2.0, SPREAD)
     np.testing.assert_allclose(second.values, X[:, [3, 0]].std(axis=0) / [3, 1])
     assert (second.columns, second.variance) == ((3, 0), 0.5)
     of_others = relevance(fitted, fitted.rows(X[:50]))[0]
@@ -135,10 +139,37 @@ def test_relevance_looks_through_standardization_and_no_other_map():
     np.testing.assert_allclose(wound.values, spread)
 
 
+def test_relevance_of_categories_and_of_nothing_in_objects():
+    codes = np.round(X)
+    kernel = Gaussian((1.0, 2.0)).on(0, 1) * Categories((0.5, 0.1)).on(3, 2)
+    measured, named = relevance(inspect_model(given(kernel, codes)))
+    np.testing.assert_allclose(measured.values, codes[:, :2].std(axis=0) / [1, 2])
+    np.testing.assert_allclose(named.values, [np.log(2), np.log(10)])
+    assert (named.columns, named.measure) == ((3, 2), MISMATCH)
+    bags = [X[i : i + 5] for i in range(0, 150, 5)]
+    model = given(MeanEmbedding(Gaussian(2.0)), bags, np.repeat([0, 1, 2], 10))
+    assert relevance(inspect_model(model)) == []
+
+
+def test_a_classifier_of_tables_has_both_kinds_of_columns():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["color"] = np.where(X[:, 2] > 2, "red", "blue")
+    frame.loc[3, "a"] = np.nan
+    model = TableClassifier(MCEClassifier(optimizer=None)).fit(frame, y)
+    found = inspect_model(model)
+    assert found.engine is model.classifier_
+    assert found.columns == ("a", "b", "c", "d", "a is missing", "color")
+    parts = relevance(found, found.rows(frame))
+    assert [part.measure for part in parts] == [SPREAD, MISMATCH]
+    assert [len(part.columns) for part in parts] == [4, 2]
+    assert movement(found, frame).shape == (5,)
+    assert evaluate(found, frame, y).scores.accuracy > 0.5
+
+
 def test_relevance_of_feature_maps():
     scales = (1.0, 2.0, 4.0, 8.0)
     fourier = inspect_model(given(Fourier(Gaussian(scales), 20)))
-    assert not relevance(fourier)[0].in_spreads  # it keeps no rows
+    assert relevance(fourier)[0].measure == INVERSE  # it keeps no rows
     np.testing.assert_allclose(relevance(fourier)[0].values, 1 / np.array(scales))
     np.testing.assert_allclose(
         relevance(fourier, fourier.rows(X))[0].values, X.std(axis=0) / scales
@@ -177,6 +208,15 @@ def test_encoded_columns_keep_the_users_table():
     assert (mapped.names, mapped.held) == (("c", "d"), 3)
 
 
+def test_steps_without_names_leave_numbered_columns():
+    pipeline = make_pipeline(FunctionTransformer(np.sqrt), MCEClassifier(optimizer=None)).fit(X, y)
+    assert inspect_model(pipeline).columns[0] == "column 0"
+    alone = make_pipeline(MCEClassifier(optimizer=None)).fit(
+        pd.DataFrame(X, columns=list("abcd")), y
+    )
+    assert inspect_model(alone).columns == ("a", "b", "c", "d")
+
+
 def test_a_surface_is_the_models_prediction(model):
     found = surface(inspect_model(model), X, (2, 0), resolution=9)
     (left, right), (low, high) = found.limits
@@ -186,6 +226,14 @@ def test_a_surface_is_the_models_prediction(model):
     np.testing.assert_allclose(found.probabilities[2, 7], model.predict_proba([row])[0])
     np.testing.assert_allclose(found.entropy[2, 7], model.predict_entropy([row])[0])
     assert found.colors().shape == (9, 9, 3)
+
+
+def test_a_surface_leaves_far_outliers_out(model):
+    rows = np.concatenate([X, X[:1]])
+    rows[-1, 0] = 1e6
+    found = surface(inspect_model(model), rows, (0, 1), resolution=3)
+    assert found.limits[0][1] < 20
+    assert found.limits[1] == surface(inspect_model(model), X, (0, 1), resolution=3).limits[1]
 
 
 @pytest.mark.parametrize("columns", [None, (0,), (0, 0), (0, 9), ("a", "b")])
@@ -246,7 +294,7 @@ def test_tables_of_any_kind():
     )
     found = table(frame)
     assert [c.missing for c in found.columns] == [1, 1, 1, 1, 0]
-    assert [c.numbers is not None for c in found.columns] == [True, True, False, False, True]
+    assert [c.numbers is not None for c in found.columns] == [True, True, False, False, False]
     assert list(found.index) == ["x", "y", "z"]
     assert [c.name for c in table(pl.DataFrame({"p": [1], "q": ["a"]})).columns] == ["p", "q"]
     assert [c.name for c in table([[1, 2], [3, 4]]).columns] == ["column 0", "column 1"]

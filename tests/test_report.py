@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from torte import MCEClassifier
+from torte import MCEClassifier, load
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem
 from torte.inspection import inspect_model, leave_one_out_probabilities
@@ -26,6 +26,7 @@ from torte.report.about_model import expression
 from torte.report.axes import round_ticks
 from torte.report.markup import E, number, render
 from torte.report.pictures import data_uri
+from torte.tables import TableClassifier
 
 X, y = load_iris(return_X_y=True)
 
@@ -237,10 +238,15 @@ def test_a_place_that_cannot_be_written_is_told(model, tmp_path):
 
 def test_expressions_are_short():
     kernel = 0.123456 * Gaussian(tuple(range(1, 785))) + Linear().on(0, 1)
-    assert expression(kernel) == (
+    assert expression(repr(kernel)) == (
         "0.123 * Gaussian(length_scale=(784 values, 1 to 784)) + Linear().on(0, 1)"
     )
-    assert expression(Gaussian(1 / 3)) == "Gaussian(length_scale=0.333)"
+    assert expression(repr(Gaussian(1 / 3))) == "Gaussian(length_scale=0.333)"
+    assert expression(repr(Gaussian(1e-07 / 3))) == "Gaussian(length_scale=3.33e-08)"
+    named = Linear().on("1.23456 in 'it'", "b'2.34567")
+    assert expression(repr(named)) == repr(named)
+    many = Linear().on(*"abcdefgh")
+    assert expression(repr(many)) == repr(many)
 
 
 def test_numbers_for_reading():
@@ -296,3 +302,30 @@ def test_of_many_columns_the_likely_ones_are_measured():
     assert re.search(r"of another row\. The 15 largest of 150 columns\.", page.text)
     shown = re.findall(r"gene \d+", page.text)
     assert shown[0] == "gene 140"
+
+
+def test_a_loaded_model_has_the_same_report(model, tmp_path):
+    model.save(tmp_path / "iris.torte")
+    loaded = load(tmp_path / "iris.torte")
+    for rows in ((), (X[::2], y[::2]), (X[1::2], y[1::2])):
+        first, second = (Page(build_page(m, *rows, title="Iris")).text for m in (model, loaded))
+        assert re.sub(r"\d\d:\d\d", "", first) == re.sub(r"\d\d:\d\d", "", second)
+
+
+def test_tables_of_mixed_columns():
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame["color"] = pd.Categorical(np.where(X[:, 2] > 2, "red", "blue"))
+    frame["day"] = pd.date_range("2020-01-01", periods=150)
+    frame["wet"] = X[:, 1] > 3
+    frame.loc[[3, 5], ["a", "color"]] = None
+    fitted = TableClassifier(MCEClassifier(optimizer=None)).fit(frame, y)
+    page = Page(build_page(fitted, frame, y))
+    assert page.sections == [each for each in EVERY if each != "learning"]
+    assert "TableClassifier report" in page.text
+    assert "Categories: -log of similarity" in page.text
+    assert "a is missing" in page.text
+    assert re.search(r"day date 2020-01-01\S* .* 2020-05-29\S* 150 0", page.text)
+    assert "wet yes or no False (83) 2 0" in page.text
+    assert re.search(r" color text red \(\d+\) 2 2 ", page.text)
+    assert "predicted by the embedding of all the others" in page.text
+    assert Page(build_page(fitted)).sections == ["kernel", "bound", "plan"]

@@ -6,10 +6,24 @@ from torte.inspection.evaluation import Evaluation, evaluate, judge
 from torte.inspection.histories import Curves, curves, plan_of
 from torte.inspection.leaving_out import leave_one_out_probabilities
 from torte.inspection.models import Inspected, inspect_model
-from torte.inspection.relevance import Relevance, combined, image_shape, movement, relevance
+from torte.inspection.relevance import (
+    INVERSE,
+    MISMATCH,
+    MOVEMENT,
+    SPREAD,
+    Relevance,
+    combined,
+    image_shape,
+    movement,
+    relevance,
+)
 from torte.inspection.surfaces import Surface, class_colors, surface
 
 __all__ = [
+    "INVERSE",
+    "MISMATCH",
+    "MOVEMENT",
+    "SPREAD",
     "Curves",
     "Evaluation",
     "Inspected",

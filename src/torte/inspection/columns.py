@@ -9,7 +9,7 @@ import numpy as np
 
 from torte.errors import InvalidInput
 
-__all__ = ["Column", "Table", "crossed", "table", "take"]
+__all__ = ["Column", "Table", "crossed", "is_missing", "table", "take"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +30,21 @@ class Table:
     index: np.ndarray
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
     """None, NaN, NaT and NA: what is not equal to itself, or does not say so."""
     equal = cell == cell
     return cell is None or not (isinstance(equal, (bool, np.bool_)) and bool(equal))
 
 
 def _column(name: str, cells: np.ndarray) -> Column:
-    if cells.dtype.kind in "biuf":
+    if cells.dtype.kind in "iuf":
         numbers = cells.astype(float)
         return Column(name, cells, numbers, int(np.isnan(numbers).sum()))
     if cells.dtype.kind in "mM":
         return Column(name, cells, None, int(np.isnat(cells).sum()))
-    blank = np.array([_is_missing(cell) for cell in cells.tolist()], dtype=bool)
+    if cells.dtype.kind == "b":
+        return Column(name, cells, None, 0)
+    blank = np.array([is_missing(cell) for cell in cells.tolist()], dtype=bool)
     try:
         numbers = np.full(len(cells), np.nan)
         numbers[~blank] = cells[~blank].astype(float)
@@ -79,14 +81,26 @@ def table(X: Any, takes: str = "vectors") -> Table:
 
 
 def take(X: Any, positions: np.ndarray) -> Any:
-    """Rows of a table as a table of the same kind, columns with the types they had."""
+    """Rows of a table as a table of the same kind, columns with the types they had.
+
+    >>> import numpy as np
+    >>> from torte.inspection.columns import take
+    >>> take(np.eye(3), np.array([2]))
+    array([[0., 0., 1.]])
+    """
     if hasattr(X, "iloc"):
         return X.iloc[positions].reset_index(drop=True)
     return X[positions] if hasattr(X, "columns") else np.asarray(X)[positions]
 
 
 def crossed(X: Any, other: Any, position: int) -> Any:
-    """X with one column taken from another table of the same rows and kind."""
+    """X with one column taken from another table of the same rows and kind.
+
+    >>> import numpy as np
+    >>> from torte.inspection.columns import crossed
+    >>> crossed(np.zeros((1, 3)), np.ones((1, 3)), 1)
+    array([[0., 1., 0.]])
+    """
     if hasattr(X, "columns"):
         names = list(X.columns)
         return type(X)({n: (other if i == position else X)[n] for i, n in enumerate(names)})

@@ -58,7 +58,13 @@ def evaluate(inspected: Inspected, X: Any, y: Any = None) -> Evaluation:
 
 
 def judge(P: np.ndarray, codes: np.ndarray | None) -> Evaluation:
-    """Probabilities (n x m), scored where the position of each row's class is known."""
+    """Probabilities (n x m), scored where the position of each row's class is known.
+
+    >>> import numpy as np
+    >>> from torte.inspection import judge
+    >>> judge(np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([0, 1])).scores.brier
+    0.3125
+    """
     predicted, scores = P.argmax(axis=1), None
     if codes is not None:
         own = P[np.arange(len(P)), codes]

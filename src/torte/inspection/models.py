@@ -55,25 +55,24 @@ class Inspected:
         return admit_any(self.engine, self.encode(X), self.takes, device, reset=False)
 
 
-def _encode(encoder: Any, engine: MCEClassifier) -> Callable[[Any], Any]:
-    """From a user's table to the engine's: with names where the engine was given names."""
-    names = getattr(engine, "feature_names_in_", None)
+def _same(X: Any) -> Any:
+    return X
 
-    def encode(X: Any) -> Any:
-        if encoder is None:
-            return X
-        encoded = encoder.transform(X)
-        if names is None or hasattr(encoded, "columns"):
-            return encoded
-        import pandas as pd  # the encoder that gave names to an array has imported it
 
-        return pd.DataFrame(encoded, columns=names)
-
-    return encode
+def _names(encoder: Any, engine: MCEClassifier) -> Any:
+    if engine.kernel_.takes in ("objects", "pairs"):
+        return ()  # rows without columns
+    numbered = [f"column {i}" for i in range(engine.n_features_in_)]
+    if encoder is None:
+        return getattr(engine, "feature_names_in_", numbered)
+    try:
+        return encoder.get_feature_names_out()
+    except AttributeError:  # scikit-learn's word for a transformer that has no names to give
+        return numbered
 
 
 def inspect_model(model: Any) -> Inspected:
-    """An `MCEClassifier`, a pipeline that ends in one, or a model with ``encoder_`` and ``classifier_``.
+    """An `MCEClassifier`, a `TableClassifier`, or a pipeline that ends in an `MCEClassifier`.
 
     >>> from sklearn.datasets import load_iris
     >>> from torte import MCEClassifier
@@ -81,26 +80,18 @@ def inspect_model(model: Any) -> Inspected:
     >>> inspect_model(MCEClassifier(random_state=0).fit(*load_iris(return_X_y=True))).columns
     ('column 0', 'column 1', 'column 2', 'column 3')
     """
-    encoder = None
     if isinstance(model, TableClassifier):
         check_is_fitted(model)
         columns = tuple(map(str, model.encoder_.get_feature_names_out()))
         return Inspected(model, model.classifier_, columns, model.encoded)
-    if isinstance(model, Pipeline):
-        encoder, engine = (model[:-1] if len(model) > 1 else None), model[-1]
-    else:
-        engine = getattr(model, "classifier_", model)
-        encoder = getattr(model, "encoder_", None)
+    piped = isinstance(model, Pipeline)
+    engine = model[-1] if piped else model
     if not isinstance(engine, MCEClassifier):
         raise InvalidInput(
-            f"`estimator` must be a fitted MCEClassifier, TableClassifier or a pipeline that ends in one, got "
+            f"`estimator` must be a fitted MCEClassifier, TableClassifier or a pipeline that ends in an MCEClassifier, got "
             f"{type(model).__name__}; of a search give its `best_estimator_`."
         )
     check_is_fitted(engine)
-    names = getattr(engine, "feature_names_in_", None)
-    if names is None and encoder is not None and len(encoder.get_feature_names_out()):
-        names = encoder.get_feature_names_out()
-    if names is None:
-        plain = engine.kernel_.takes in ("objects", "pairs")  # rows without columns
-        names = [] if plain else [f"column {i}" for i in range(engine.n_features_in_)]
-    return Inspected(model, engine, tuple(map(str, names)), _encode(encoder, engine))
+    encoder = model[:-1] if piped and len(model) > 1 else None
+    encode = _same if encoder is None else encoder.transform
+    return Inspected(model, engine, tuple(map(str, _names(encoder, engine))), encode)

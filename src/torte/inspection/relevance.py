@@ -17,52 +17,70 @@ from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem, Standardize
 from torte.inspection.columns import crossed, table, take
 from torte.inspection.models import Inspected
-from torte.kernels import Composed, Constant, Kernel, On, Product, Stationary
+from torte.kernels import Categories, Composed, Constant, Kernel, On, Product, Stationary
 
-__all__ = ["Relevance", "combined", "image_shape", "movement", "relevance"]
+__all__ = [
+    "INVERSE",
+    "MISMATCH",
+    "MOVEMENT",
+    "SPREAD",
+    "Relevance",
+    "combined",
+    "image_shape",
+    "movement",
+    "relevance",
+]
 
 _SPREAD_ROWS = 2000  # that measure a column's spread
 _MOVED_ROWS = 150  # whose columns are replaced, one column after another
 _LEAST_IMAGE = 64  # pixels: a square table narrower than that is just a table
 
 
+SPREAD = "spread in length scales"
+INVERSE = "inverse length scale"
+MISMATCH = "-log of similarity"
+MOVEMENT = "probability that moves with the column"
+
+
 @dataclass(frozen=True, eq=False)
 class Relevance:
-    """One stationary part of a kernel: a length scale ``l_d`` for each of its columns.
+    """One part of a kernel that has a hyperparameter for each of its columns.
 
-    ``variance`` is the product of the constants in front of it.
-    ``values`` are ``s_d / l_d``, the spread of a column in units of its length scale, or ``1 / l_d``
-    where no rows are at hand (``in_spreads`` says which). A column of value 0.1 hardly matters
-    in this part: over its whole spread the kernel stays the same.
+    ``measure`` says what ``values`` are. "spread in length scales": ``s_d / l_d``, the standard
+    deviation of a column over its length scale; near 0 the column hardly matters in this part.
+    "inverse length scale": ``1 / l_d``, where no rows are at hand. "-log of similarity": of
+    categories, where 0 says that another category changes nothing, and 1 that it divides the
+    kernel by e. ``variance`` is the product of the constants in front of the part.
     """
 
     name: str
     variance: float
     columns: tuple[int, ...]
-    length_scales: np.ndarray
     values: np.ndarray
-    in_spreads: bool
+    measure: str
 
 
 class _Part(NamedTuple):
-    kernel: Stationary
+    kernel: Stationary | Categories
     seen: Any  # what it sees of some rows, or None
     columns: tuple[int, ...]
     variance: float
 
 
-def _stationary(
+def _parts(
     kernel: Kernel, A: Any, columns: tuple[int, ...] | None, variance: float = 1.0
 ) -> Iterator[_Part]:
-    """Stationary parts with what they see of some rows; ``A`` is those rows represented, or None.
+    """Parts of the kernel on columns of the table; ``A`` is some rows represented, or None.
 
     A kernel of two kernels represents rows as a pair, one of a single kernel as that one does.
     """
+    if kernel.takes in ("objects", "pairs"):
+        return
     if isinstance(kernel, On) and columns is not None:
         columns = tuple(columns[p] for p in kernel.positions or ())
     if isinstance(kernel, Composed) and not isinstance(kernel.features, Standardize):
         columns = None  # columns of a feature map are no columns of the table
-    if isinstance(kernel, Stationary):
+    if isinstance(kernel, (Stationary, Categories)):
         if columns is not None:
             yield _Part(kernel, A, columns, variance)
         return
@@ -70,10 +88,10 @@ def _stationary(
     inner = [value for value in values if isinstance(value, Kernel)]
     if isinstance(kernel, Product):
         variance *= math.prod(part.value for part in inner if isinstance(part, Constant))
-    parts = [A] if len(inner) == 1 else A if isinstance(A, tuple) else [None] * len(inner)
-    if len(parts) == len(inner):
-        for part, represented in zip(inner, parts, strict=True):
-            yield from _stationary(part, represented, columns, variance)
+    seen = [A] if len(inner) == 1 else A if isinstance(A, tuple) else [None] * len(inner)
+    if len(seen) == len(inner):
+        for part, represented in zip(inner, seen, strict=True):
+            yield from _parts(part, represented, columns, variance)
 
 
 def _kernel_and_rows(inspected: Inspected, rows: Any) -> tuple[Kernel | None, Any]:
@@ -101,11 +119,24 @@ def _spread(A: Tensor, d: int) -> np.ndarray:
     return np.sqrt(variance.reshape(-1, d).sum(axis=0))
 
 
-def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
-    """The stationary parts of the learned kernel with their columns' relevance.
+def _measured(part: _Part) -> tuple[np.ndarray, str] | None:
+    """One number a column, and what it is; None where nothing tells the columns apart."""
+    d = len(part.columns)
+    if isinstance(part.kernel, Categories):
+        similarity = np.asarray(part.kernel.similarity, dtype=float)
+        return -np.log(np.broadcast_to(similarity, (d,))), MISMATCH
+    if part.seen is not None:
+        return _spread(part.seen, d), SPREAD
+    if isinstance(part.kernel.length_scale, tuple):
+        return 1 / np.asarray(part.kernel.length_scale), INVERSE
+    return None
 
-    Spreads are those of ``rows``, as `Inspected.rows` gives them, or of the rows that the model keeps. A part with one length
-    scale for all columns is left out where no spread is known: it says nothing of columns.
+
+def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
+    """The parts of the learned kernel on columns of the table, with their columns' relevance.
+
+    Spreads are those of ``rows``, as `Inspected.rows` gives them, or of the rows that the model
+    keeps. A part with one length scale for all columns is left out where no spread is known.
 
     >>> from sklearn.datasets import load_iris
     >>> from torte import MCEClassifier
@@ -118,17 +149,11 @@ def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
     if kernel is None:
         return []
     found = []
-    every = tuple(range(len(inspected.columns)))
-    for part, seen, columns, variance in _stationary(kernel, A, every):
-        scales = np.broadcast_to(np.asarray(part.length_scale, dtype=float), (len(columns),))
-        if seen is not None:
-            values = _spread(seen, len(columns))
-        elif isinstance(part.length_scale, tuple):
-            values = 1 / scales
-        else:
-            continue
-        name = type(part).__name__
-        found.append(Relevance(name, variance, columns, scales, values, seen is not None))
+    for part in _parts(kernel, A, tuple(range(len(inspected.columns)))):
+        measured = _measured(part)
+        if measured is not None:
+            name = type(part.kernel).__name__
+            found.append(Relevance(name, part.variance, part.columns, *measured))
     names = [part.name for part in found]
     return [
         dataclasses.replace(part, name=f"{part.name} {names[: i + 1].count(part.name)}")
@@ -139,7 +164,15 @@ def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
 
 
 def combined(parts: list[Relevance], d: int) -> np.ndarray:
-    """One number a column (d): the parts' values, weighted by their shares of the variance."""
+    """One number a column (d): the parts' values, weighted by their shares of the variance.
+
+    >>> import numpy as np
+    >>> from torte.inspection import SPREAD, Relevance, combined
+    >>> first = Relevance("Gaussian", 3.0, (0, 1), np.array([1.0, 2.0]), SPREAD)
+    >>> second = Relevance("Laplacian", 1.0, (1,), np.array([4.0]), SPREAD)
+    >>> combined([first, second], 2)
+    array([0.75, 2.5 ])
+    """
     total = np.zeros(d)
     for part in parts:
         total[list(part.columns)] += part.variance * part.values
@@ -181,6 +214,13 @@ def image_shape(inspected: Inspected, shape: Any = "auto") -> tuple[int, int] | 
 
     "auto" takes at least 64 columns that form a square and have no names, or names that begin
     with "pixel".
+
+    >>> from sklearn.datasets import load_digits
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import image_shape, inspect_model
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> image_shape(inspect_model(MCEClassifier(optimizer=None).fit(X[:40], y[:40])))
+    (8, 8)
     """
     d = len(inspected.columns)
     if shape is None:

@@ -91,18 +91,35 @@ def _numbers(column: Column) -> np.ndarray:
     return column.numbers
 
 
+def _limits(numbers: np.ndarray) -> tuple[float, float]:
+    """A tenth wider than the numbers on each side; than all but 2 % of them, where few lie far out."""
+    low, high = float(numbers.min()), float(numbers.max())
+    inner_low, inner_high = (float(q) for q in np.quantile(numbers, (0.01, 0.99)))
+    if inner_high > inner_low and high - low > 3 * (inner_high - inner_low):
+        low, high = inner_low, inner_high
+    margin = 0.1 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
 def surface(
     inspected: Inspected, X: Any, columns: Sequence[Any] | None = None, resolution: int = 120
 ) -> Surface:
-    """The model's predictions over two columns of X, a tenth wider than the rows on each side."""
+    """The model's predictions over two columns of X, by position or by name.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import inspect_model, surface
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = inspect_model(MCEClassifier(random_state=0).fit(X, y))
+    >>> surface(model, X, columns=(2, 3), resolution=10).entropy.shape
+    (10, 10)
+    """
     found = table(X)
     first, second = _positions(found, columns)
     axes, limits = [], []
     for position in (first, second):
         numbers = _numbers(found.columns[position])
-        low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-        margin = 0.1 * (high - low) or 1.0
-        limits.append((low - margin, high + margin))
+        limits.append(_limits(numbers[~np.isnan(numbers)]))
         axes.append(np.linspace(*limits[-1], resolution))
     across, upward = (part.ravel() for part in np.meshgrid(*axes))
     named = getattr(X, "columns", range(len(found.columns)))

@@ -40,10 +40,11 @@ class EntropyDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         edges = np.linspace(0, np.log(self.n_classes), 21)
+        entropy = np.clip(self.entropy, 0, edges[-1])  # rounding leads beyond log m
         if self.right is None:
-            ax.hist(self.entropy, edges, color=FILLS[0])
+            ax.hist(entropy, edges, color=FILLS[0])
         else:
-            kinds = [self.entropy[self.right], self.entropy[~self.right]]
+            kinds = [entropy[self.right], entropy[~self.right]]
             names = ["predicted right", "predicted wrong"]
             ax.hist(kinds, edges, stacked=True, color=FILLS[:2], label=names)
             ax.legend()

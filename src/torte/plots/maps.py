@@ -81,4 +81,5 @@ class DecisionMapDisplay(Display):
                     *own.T, s=18, color=[color], edgecolor="black", linewidth=0.6, label=label
                 )
             ax.legend()
-        ax.set(xlabel=self.surface.names[0], ylabel=self.surface.names[1])
+        names = self.surface.names
+        ax.set(xlabel=names[0], ylabel=names[1], xlim=(left, right), ylim=(low, high))

@@ -8,6 +8,7 @@ import numpy as np
 
 from torte.errors import InvalidInput
 from torte.inspection import (
+    MOVEMENT,
     Relevance,
     combined,
     image_shape,
@@ -32,7 +33,7 @@ def _values(estimator: Any, X: Any, kind: str) -> tuple[list[str], list[Relevanc
         moved = movement(inspected, X)
         every = tuple(range(len(moved)))
         names = [column.name for column in table(X).columns]
-        return names, [Relevance("", 1.0, every, np.ones(len(moved)), moved, True)]
+        return names, [Relevance("", 1.0, every, moved, MOVEMENT)]
     parts = relevance(inspected, None if X is None else inspected.rows(X))
     if not parts:
         raise InvalidInput(
@@ -42,17 +43,15 @@ def _values(estimator: Any, X: Any, kind: str) -> tuple[list[str], list[Relevanc
     return list(inspected.columns), parts
 
 
-def _label(parts: list[Relevance], kind: str) -> str:
-    if kind == "movement":
-        return "probability that moves with the column"
-    return "spread in length scales" if parts[0].in_spreads else "inverse length scale"
+def _label(parts: list[Relevance]) -> str:
+    return ", ".join(dict.fromkeys(part.measure for part in parts))
 
 
 class RelevanceDisplay(Display):
-    """Bars of each column's relevance, one for every stationary part of the kernel.
+    """Bars of each column's relevance, one for every part of the kernel with columns of its own.
 
-    The value is ``s_d / l_d``, a column's spread in units of its length scale; of ``1 / l_d`` where
-    neither ``X`` nor the model has rows. ``kind="movement"`` instead shows how much probability
+    The value is ``s_d / l_d``, a column's spread in units of its length scale; ``1 / l_d`` where
+    neither ``X`` nor the model has rows; ``-log rho_d`` of a column of `Categories`. ``kind="movement"`` instead shows how much probability
     moves when rows of ``X`` get the column's value of another row, for any kernel or map.
 
     >>> import matplotlib
@@ -80,7 +79,7 @@ class RelevanceDisplay(Display):
     ) -> Self:
         """Of a fitted model; at most ``most`` columns, the largest first."""
         columns, parts = _values(estimator, X, kind)
-        return cls(columns, parts, _label(parts, kind), most).plot(ax)
+        return cls(columns, parts, _label(parts), most).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         total = combined(self.parts, len(self.columns))
@@ -132,7 +131,7 @@ class PixelRelevanceDisplay(Display):
         shape = _shape_of(estimator, image_shape)
         columns, parts = _values(estimator, X, kind)
         values = combined(parts, len(columns))
-        return cls(values.reshape(shape), _label(parts, kind)).plot(ax)
+        return cls(values.reshape(shape), _label(parts)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         shades = ax.imshow(self.values, vmin=0, cmap=colormap(), interpolation="nearest")

@@ -8,8 +8,7 @@ import numpy as np
 
 from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
-from torte.inspection import combined, curves, plan_of, relevance
-from torte.parameters import Parametric
+from torte.inspection import INVERSE, MISMATCH, SPREAD, curves, plan_of, relevance
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
@@ -19,28 +18,33 @@ __all__ = ["bound_section", "expression", "kernel_section", "learning_section", 
 
 MOST_BARS = 15  # columns in one chart
 MOST_PARTS = 6  # of a kernel
-_LONG = re.compile(r"\((?:[^(),]+, ){6,}[^(),]+\)")  # seven numbers or more
+MEASURES = {
+    SPREAD: "Standard deviation of a column in units of its length scale. Near 0 it hardly matters.",
+    INVERSE: "The larger, the more one unit of the column matters.",
+    MISMATCH: "0: another category changes nothing. 1: it divides the kernel by e.",
+}
+_NUMBER = re.compile(
+    r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])\de[-+]?\d+"""
+)
+_LONG = re.compile(r"\((?:[-+.e\d]+, ){6,}[-+.e\d]+\)")  # seven numbers or more
 
 
-def expression(kernel: Parametric) -> str:
-    """A kernel's expression with three digits in every number, long sequences by their range.
+def expression(text: str) -> str:
+    """The text of a kernel's expression with three digits in every number, long sequences by their range.
 
     >>> from torte.kernels import Gaussian
     >>> from torte.report.about_model import expression
-    >>> expression(0.123456 * Gaussian(tuple(range(1, 11))))
+    >>> expression(repr(0.123456 * Gaussian(tuple(range(1, 11)))))
     '0.123 * Gaussian(length_scale=(10 values, 1 to 10))'
     """
-    rounded = {}
-    for leaf in kernel.leaves():
-        if not leaf.array:
-            digits = np.vectorize(lambda value: float(f"{value:.3g}"))(leaf.value)
-            rounded[leaf.path] = leaf.plain(np.asarray(digits))
 
     def ranged(found: re.Match[str]) -> str:
         values = [float(part) for part in found[0][1:-1].split(", ")]
         return f"({len(values)} values, {min(values):g} to {max(values):g})"
 
-    return _LONG.sub(ranged, repr(kernel.substitute(rounded)))
+    # A name of a column in quotes stays as it is.
+    rounded = _NUMBER.sub(lambda found: found[0] if found[1] else f"{float(found[0]):.3g}", text)
+    return _LONG.sub(ranged, rounded)
 
 
 def _ranked(values: np.ndarray) -> np.ndarray:
@@ -70,33 +74,26 @@ def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
 
 
 def _scale_figures(about: Subject) -> list[Element]:
-    """One chart for each stationary part of the kernel, columns in the same order in all of them."""
+    """One chart for each part of the kernel, of the columns that it sees."""
     rows = None if about.rows is None else about.rows.seen
     parts = relevance(about.inspected, rows)
     if not parts:
         return []
-    what, note = (
-        (
-            "spread in length scales",
-            "Standard deviation of a column in units of its length scale. Near 0 it hardly matters.",
-        )
-        if parts[0].in_spreads
-        else ("inverse length scale", "The larger, the more one unit of the column matters.")
-    )
     names = about.inspected.columns
-    best = _ranked(combined(parts, len(names)))
     drawn = []
     for part in parts[:MOST_PARTS]:
-        values = np.zeros(len(names))
-        values[list(part.columns)] = part.values
         weight = "" if part.variance == 1 else f"{number(part.variance)} × "
-        title = f"{weight}{part.name}: {what}"
+        title = f"{weight}{part.name}: {part.measure}"
+        note = MEASURES[part.measure]
         if about.shape is not None:
+            values = np.zeros(len(names))
+            values[list(part.columns)] = part.values
             chart = pixel_image(title, values.reshape(about.shape))
             drawn.append(figure(chart, title, note))
         else:
-            chart = bars(title, [names[i] for i in best], values[best].tolist())
-            drawn.append(figure(chart, title, note + _of_how_many(best, values)))
+            best = _ranked(part.values)
+            chart = bars(title, [names[part.columns[i]] for i in best], part.values[best].tolist())
+            drawn.append(figure(chart, title, note + _of_how_many(best, part.values)))
     return drawn
 
 
@@ -104,7 +101,7 @@ def kernel_section(about: Subject) -> Element:
     """The learned kernel as an expression and as charts."""
     engine = about.inspected.engine
     whole = repr(engine.kernel_)
-    brief = expression(engine.kernel_)
+    brief = expression(whole)
     lead = E(
         "p",
         "Regularization λ = ",

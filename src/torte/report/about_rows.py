@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torte.inspection import surface
-from torte.inspection.columns import Column
+from torte.inspection.columns import Column, is_missing
 from torte.report.charts import bars, histogram, legend, reliability_chart
 from torte.report.markup import E, Element, data_table, figure, number, percent, shortened
 from torte.report.pictures import (
@@ -24,6 +24,7 @@ __all__ = ["data_section", "map_section", "prediction_section", "uncertain_secti
 
 MOST_UNCERTAIN = 40  # rows in the table of them
 MOST_SHOWN = 4  # columns beside them
+MOST_KEYS = 12  # classes in a legend
 MOST_COLUMNS = 100  # in the data summary
 BINS = 20
 NOTES = {
@@ -85,7 +86,8 @@ def prediction_section(about: Subject, rows: Rows) -> Element:
     else:
         right = found.predicted == found.scores.codes
         kinds, names = [right, ~right], ["predicted right", "predicted wrong"]
-    counts = [np.histogram(found.entropy[kind], edges)[0] for kind in kinds]
+    bounded = np.clip(found.entropy, 0, edges[-1])  # rounding leads beyond log m
+    counts = [np.histogram(bounded[kind], edges)[0] for kind in kinds]
     chart = histogram("Entropy", edges, counts, names, "entropy of the label, nats")
     entropies = figure(
         chart,
@@ -96,12 +98,14 @@ def prediction_section(about: Subject, rows: Rows) -> Element:
         entropies.insert(1, legend(names, ["fill0", "fill1"]))
     note = NOTES.get(rows.kind)
     lead = E("p", note, class_="note") if note else None
-    figures = E("div", *_score_figures(about, rows), entropies, class_="figures")
+    figures = E("div", *_score_figures(about, rows), entropies, class_="flow")
     return E("section", E("h2", "Predictions"), lead, figures, id="predictions")
 
 
 def _shown(cell: Any) -> Any:
     """A cell for reading: a number stays one, anything else is its text."""
+    if is_missing(cell):
+        return "", "–"
     if isinstance(cell, (bool, np.bool_)):
         return str(cell)
     if isinstance(cell, (int, np.integer)):
@@ -186,7 +190,7 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
     across, upward = (shortened(name, 40) for name in found.names)
     lead = f"{across} across, {upward} upward"
     if found.held:
-        lead += f": the two most relevant columns. The other {found.held} stay at their medians"
+        lead += f": the two most relevant columns of numbers. The other {found.held} stay at their medians or most frequent values"
     return E(
         "section",
         E("h2", "Decision map"),
@@ -197,31 +201,30 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
 
 
 def _class_legend(labels: tuple[str, ...]) -> Element:
-    shown = labels[:12]
-    found = legend([shortened(label, 24) for label in shown], [""] * len(shown))
-    for code, item in enumerate(found):
-        key = item[0]
-        swatch = E("svg", E("circle", cx=5, cy=5, r=5, fill=class_css(code, len(labels))))
-        swatch.set("viewBox", "0 0 10 10")
-        swatch.set("aria-hidden", "true")
-        item.remove(key)
-        swatch.tail = key.tail
-        item.insert(0, swatch)
-    return found
+    shown = labels[:MOST_KEYS]
+    keys = []
+    for code in range(len(shown)):
+        dot = E("circle", cx=5, cy=5, r=5, fill=class_css(code, len(labels)))
+        keys.append(E("svg", dot, viewBox="0 0 10 10", aria_hidden="true"))
+    return legend([shortened(label, 24) for label in shown], keys)
 
 
 def _summary(column: Column) -> list[Any]:
-    """One line of the data summary; text columns have their most frequent value in the middle."""
+    """One line of the data summary; where there is no median, the most frequent value."""
     missing = column.missing
-    if column.numbers is None:
-        values, counts = np.unique([str(c) for c in column.cells.tolist()], return_counts=True)
-        common = f"{shortened(values[counts.argmax()], 24)} ({counts.max():,})"
-        return [column.name, "text", "", common, "", len(values), missing]
-    finite = column.numbers[~np.isnan(column.numbers)]
-    if not len(finite):
+    if missing == len(column.cells):
         return [column.name, "empty", "", "", "", 0, missing]
-    middle = [float(v) for v in (finite.min(), np.median(finite), finite.max())]
-    return [column.name, "number", *middle, len(np.unique(finite)), missing]
+    if column.numbers is not None:
+        finite = column.numbers[~np.isnan(column.numbers)]
+        middle = [float(v) for v in (finite.min(), np.median(finite), finite.max())]
+        return [column.name, "number", *middle, len(np.unique(finite)), missing]
+    present = column.cells[[not is_missing(cell) for cell in column.cells.tolist()]]
+    values, counts = np.unique(present.astype(str), return_counts=True)
+    common = f"{shortened(values[counts.argmax()], 24)} ({counts.max():,})"
+    dated = present.dtype.kind == "M"
+    ends = (str(present.min()), str(present.max())) if dated else ("", "")
+    kind = {"M": "date", "b": "yes or no"}.get(present.dtype.kind, "text")
+    return [column.name, kind, ends[0], common, ends[1], len(values), missing]
 
 
 def data_section(about: Subject, rows: Rows) -> Element:
@@ -240,6 +243,5 @@ def data_section(about: Subject, rows: Rows) -> Element:
         names = [about.labels[i] for i in best]
         chart = bars("Rows by class", names, counts[best].tolist(), shown=lambda v: f"{v:,.0f}")
         classes = E("div", figure(chart, "Rows by class"), class_="figures")
-    if len(columns) > 12:
-        listed = E("details", E("summary", "All columns"), listed)
+    listed.set("class", "scroll tall")
     return E("section", E("h2", "Data"), E("p", lead), classes, listed, id="data")

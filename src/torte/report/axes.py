@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torte.report.markup import E, Element, number
 
-__all__ = ["WIDTH", "Frame", "drawing", "round_ticks", "words"]
+__all__ = ["WIDTH", "Frame", "compact", "drawing", "round_ticks", "words"]
 
 WIDTH = 400.0  # of a drawing; a phone shows it at about this size
 
@@ -44,6 +44,19 @@ def round_ticks(low: float, high: float, about: int = 4) -> list[float]:
     step = unit * min((1, 2, 5, 10), key=lambda multiple: abs(multiple * unit - rough))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def compact(value: float) -> str:
+    """A number beside an axis, where room is scarce.
+
+    >>> from torte.report.axes import compact
+    >>> [compact(v) for v in (0.25, 1500.0, 20000.0, 3e6)]
+    ['0.25', '1,500', '20k', '3M']
+    """
+    for unit, name in ((1e6, "M"), (1e3, "k")):
+        if max(unit, 1e4) <= abs(value) < 1e9:
+            return f"{value / unit:g}{name}"
+    return number(value)
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -86,7 +99,7 @@ class Frame:
         self,
         x_label: str,
         x_ticks: list[float] | None = None,
-        shown: Callable[[float], str] = number,
+        shown: Callable[[float], str] = compact,
     ) -> list[Element]:
         """Lines and numbers at round places, and what the horizontal axis is."""
         parts = []
@@ -95,7 +108,7 @@ class Frame:
             parts.append(E("line", x1=self.left, x2=self.right, y1=y, y2=y, class_="grid"))
             parts.append(words(self.left - 6, y + 4, shown(tick), "end", "tick"))
         for tick in round_ticks(*self.across) if x_ticks is None else x_ticks:
-            parts.append(words(self.x(tick), self.bottom + 14, number(tick), "middle", "tick"))
+            parts.append(words(self.x(tick), self.bottom + 14, compact(tick), "middle", "tick"))
         middle = (self.left + self.right) / 2
         parts.append(words(middle, self.height - 5, x_label, "middle", "axis"))
         return parts

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from torte.inspection import Reliability
-from torte.report.axes import WIDTH, Frame, drawing, round_ticks, words
+from torte.report.axes import WIDTH, Frame, compact, drawing, round_ticks, words
 from torte.report.markup import E, Element, fitted, number, percent
 
 __all__ = ["bars", "histogram", "legend", "line_chart", "reliability_chart", "stacked_bar"]
@@ -17,9 +17,12 @@ _ROW = 22.0  # height of one bar with its surroundings
 _LABEL = 134.0  # width of the labels beside bars
 
 
-def legend(names: Sequence[str], kinds: Sequence[str]) -> Element:
-    """Names beside the colors they are drawn in."""
-    items = [E("li", E("i", class_=kind), name) for name, kind in zip(names, kinds, strict=True)]
+def legend(names: Sequence[str], keys: Sequence[str | Element]) -> Element:
+    """Names beside the colors they are drawn in: classes of the style, or drawings."""
+    items = [
+        E("li", E("i", class_=key) if isinstance(key, str) else key, name)
+        for name, key in zip(names, keys, strict=True)
+    ]
     return E("ul", *items, class_="legend")
 
 
@@ -150,7 +153,7 @@ def stacked_bar(title: str, names: Sequence[str], values: Sequence[float], limit
     parts.append(E("line", x1=x, x2=x, y1=14.0, y2=58.0, class_="mark"))
     parts.append(words(x + 4, 12.0, "the loss is at most 1", kind="tick"))
     for tick in round_ticks(*frame.across):
-        parts.append(words(frame.x(tick), 72.0, number(tick), "middle", "tick"))
+        parts.append(words(frame.x(tick), 72.0, compact(tick), "middle", "tick"))
     parts.append(words(WIDTH / 2, 88.0, "expected risk is at most", "middle", "axis"))
     terms = " + ".join(f"{name} {number(v)}" for name, v in zip(names, values, strict=True))
     return drawing(frame.height, title, f"{terms} = {number(total)}", *parts)

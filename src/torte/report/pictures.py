@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from torte.inspection import Surface, class_colors
-from torte.report.axes import WIDTH, Frame, drawing, round_ticks, words
+from torte.report.axes import WIDTH, Frame, compact, drawing, round_ticks, words
 from torte.report.markup import E, Element, fitted, number
 
 __all__ = ["class_css", "color_map", "confusion_chart", "data_uri", "entropy_map", "pixel_image"]
@@ -144,11 +144,11 @@ def _map(title: str, told: str, image: np.ndarray, found: Surface, marks: list[E
         preserveAspectRatio="none",
     )
     ticks = [
-        words(frame.left - 6, frame.y(t) + 4, number(t), "end", "tick")
+        words(frame.left - 6, frame.y(t) + 4, compact(t), "end", "tick")
         for t in round_ticks(*frame.upward)
     ]
     ticks += [
-        words(frame.x(t), frame.bottom + 14, number(t), "middle", "tick")
+        words(frame.x(t), frame.bottom + 14, compact(t), "middle", "tick")
         for t in round_ticks(*frame.across)
     ]
     middle = (frame.left + frame.right) / 2
@@ -166,7 +166,8 @@ def color_map(title: str, found: Surface, codes: np.ndarray | None) -> Element:
         few = np.random.default_rng(0).permutation(len(codes))[:MOST_POINTS]
         for i in few:
             x, y = found.points[i]
-            if np.isfinite(x + y):
+            (left, right), (low, high) = found.limits
+            if left <= x <= right and low <= y <= high:  # missing numbers are nowhere
                 place = {"cx": frame.x(float(x)), "cy": frame.y(float(y))}
                 marks.append(
                     E("circle", **place, r=3.2, fill=class_css(codes[i], m), class_="point")
