@@ -257,3 +257,23 @@ def test_tables_of_any_kind():
 def test_other_models_are_refused():
     with pytest.raises(InvalidInput, match="must be a fitted MCEClassifier, TableClassifier or"):
         inspect_model(LogisticRegression())
+
+
+def test_plans_are_told_by_their_fields(model):
+    class Stated:
+        def __init__(self, **fields):
+            self.fields = fields
+
+        def to_dict(self):
+            return self.fields
+
+    planned = given(Gaussian(2.0))
+    route = {"solver": "cholesky", "precision": "float64", "memory": 2.0**31, "seconds": 12.345}
+    planned.plan_ = Stated(solver="cholesky", why="n is small", rank=None, routes=(route,))
+    planned.solution_ = Stated(solver="cholesky", seconds=0.25)
+    told = plan_of(inspect_model(planned))
+    assert ("solver", "cholesky") in told
+    assert ("why", "n is small") in told
+    assert ("estimate: cholesky (float64)", "2 GiB, 12.3 s") in told
+    assert ("solution: seconds", "0.25") in told
+    assert "rank" not in dict(told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import resource
 import sys
+import time
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -40,19 +41,19 @@ def models(folder: Path) -> list[bytes]:
     return found
 
 
-def fuzz(count: int, folder: Path) -> Counter[str]:
-    """How many files were refused, and how many still are models."""
+def fuzz(count: int, folder: Path) -> tuple[Counter[str], float]:
+    """How many files were refused, how many still are models, and the slowest one's CPU seconds."""
     global _seen
     sys.addaudithook(_audit)
     outcomes: Counter[str] = Counter()
-    whole, path = models(folder), folder / "mutated.torte"
+    whole, path, slowest = models(folder), folder / "mutated.torte", 0.0
     for data in whole:  # so that everything is imported that will be
         path.write_bytes(data)
         use(torte.load(path))
     for what, data in mutations(whole, count, folder):
         path.write_bytes(data)
         faulthandler.dump_traceback_later(20, exit=True)  # a hang ends the run
-        _seen, said = [], str(path)
+        _seen, said, began = [], str(path), time.process_time()
         try:
             model = torte.load(path)
             use(model)
@@ -63,11 +64,12 @@ def fuzz(count: int, folder: Path) -> Counter[str]:
             said = str(refusal)
         finally:
             executed, _seen = _seen, None
+            slowest = max(slowest, time.process_time() - began)
             faulthandler.cancel_dump_traceback_later()
         assert executed == [], (what, executed)
         assert said.startswith(str(path))
         assert len(said) < 600
-    return outcomes
+    return outcomes, slowest
 
 
 def use(model: object) -> None:
@@ -83,11 +85,15 @@ def use(model: object) -> None:
 
 def check(count: int, folder: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    outcomes = fuzz(count, folder)
+    outcomes, slowest = fuzz(count, folder)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(f"{count} mutated files: {dict(outcomes)}, memory grew by {grown / 1024:.0f} MiB")
+    print(
+        f"{count} mutated files: {dict(outcomes)}, none executed anything; the slowest took "
+        f"{1000 * slowest:.0f} ms, memory grew by {grown / 1024:.0f} MiB"
+    )
     assert outcomes.total() == count
     assert outcomes["refused"] > 0.8 * count
+    assert slowest < 5
     assert grown < 600 * 1024
 
 

@@ -124,6 +124,13 @@ def test_names_of_columns_and_sources_of_randomness_are_kept(blobs, tmp_path):
     assert same.classes_.dtype == bool
     np.testing.assert_array_equal(same.predict_proba(frame), model.predict_proba(frame))
     assert same.random_state.randint(10**9) == source.randint(10**9)
+    for kind in (np.random.PCG64, np.random.MT19937):
+        model.random_state = np.random.Generator(kind(3))
+        again = through_a_file(model, tmp_path).random_state
+        assert (
+            again.integers(10**9, size=3).tolist()
+            == model.random_state.integers(10**9, size=3).tolist()
+        )
     with pytest.raises(ValueError, match="feature names should match"):
         same.predict(frame.rename(columns={"a": "z"}))
 
@@ -180,6 +187,21 @@ def test_values_come_back_as_they_were(tmp_path):
     assert back["turned"].flags.f_contiguous
     assert back["tensor"].stride() == value["tensor"].stride()
     assert [len(t) for t in (back["a.b"], *back["a"].values())] == [1, 1, 2, 3]
+
+
+def test_sums_of_many_kernels_are_stored(tmp_path):
+    kernel = sum(Gaussian(1.0).on(i) for i in range(240))
+    persistence.save(kernel, tmp_path / "kernel.torte")
+    assert torte.load(tmp_path / "kernel.torte") == kernel
+    for i in range(20):
+        kernel = kernel + Linear().on(i)
+    with pytest.raises(InvalidInput, match="at most 250 levels of nesting"):
+        persistence.save(kernel, tmp_path / "kernel.torte")
+    value = ()
+    for _ in range(83):
+        value = {"deeper": value}
+    persistence.save(value, tmp_path / "value.torte")
+    assert torte.load(tmp_path / "value.torte") == value
 
 
 def test_arrays_that_are_shared_are_stored_once(tmp_path):
@@ -247,7 +269,7 @@ def test_what_cannot_be_stored_is_named(blobs, tmp_path):
     model.note_ = []
     for _ in range(300):
         model.note_ = [model.note_]
-    with pytest.raises(InvalidInput, match="at most 200 levels of nesting"):
+    with pytest.raises(InvalidInput, match="at most 250 levels of nesting"):
         model.save(tmp_path / "model.torte")
     model.note_ = ("x" * 2**25,)
     with pytest.raises(InvalidInput, match=r"the model's description takes .* shorten `history_`"):
@@ -326,8 +348,12 @@ def test_other_paths(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ModelFileError, match="is not a regular file"):
         torte.load(tmp_path / "pipe")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        FileNotFoundError, match=r"the folder of .*absent.model.torte does not exist"
+    ):
         persistence.save(1, tmp_path / "absent" / "model.torte")
+    with pytest.raises(IsADirectoryError, match="is a folder; give the path of a file in it"):
+        persistence.save(1, tmp_path)
     with pytest.raises(InvalidInput, match="`device` must be"):
         torte.load(tmp_path / "absent.torte", device="abacus")
 
@@ -341,6 +367,32 @@ def rewritten(path, change):
     change(form, arrays)
     contents = {k: v for k, v in form.items() if k not in ("format", "sha256")}
     _container.write(path, arrays, contents)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without CUDA")
+def test_a_model_from_another_device_is_asked_for_by_name(stored, blobs):
+    expected = torte.load(stored).predict_proba(blobs[0])
+    rewritten(stored, lambda form, arrays: form.update(device="cuda"))
+    with pytest.raises(
+        ModelFileError, match=r"`device` is 'cuda', but there is none .* use device='cpu'"
+    ):
+        torte.load(stored)
+    np.testing.assert_array_equal(
+        torte.load(stored, device="cpu").predict_proba(blobs[0]), expected
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("kernel", [None, Nystroem(Gaussian(), n_components=9)], ids=repr)
+def test_a_model_of_a_gpu_comes_back_there_or_elsewhere(kernel, blobs, tmp_path):
+    X, y = blobs
+    model = fitted(kernel, X, y, device="cuda")
+    there, here = through_a_file(model, tmp_path), through_a_file(model, tmp_path, device="cpu")
+    assert there.embedding_.weights.device.type == "cuda"
+    assert here.embedding_.weights.device.type == "cpu"
+    np.testing.assert_array_equal(there.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_allclose(here.predict_proba(X), model.predict_proba(X), atol=1e-6)
 
 
 def test_files_that_were_made_up_are_refused(stored):

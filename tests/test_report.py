@@ -20,7 +20,7 @@ from torte import MCEClassifier
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem
 from torte.inspection import inspect_model, leave_one_out_probabilities
-from torte.kernels import Gaussian, Linear
+from torte.kernels import Gaussian, Linear, Precomputed, Spectrum
 from torte.report import build_page, write_report
 from torte.report.about_model import expression
 from torte.report.axes import round_ticks
@@ -264,3 +264,35 @@ def test_pictures_are_png(shape):
     assert (
         zlib.crc32(content[12 : 16 + length]) == struct.unpack(">I", content[16 + length :][:4])[0]
     )
+
+
+def test_rows_that_are_objects():
+    words = ["".join("ab"[(i * k) % 3 % 2] for k in range(8)) for i in range(40)]
+    labels = np.arange(40) % 2
+    fitted = MCEClassifier(Spectrum(2), optimizer=None, regularization=0.1).fit(words, labels)
+    page = Page(build_page(fitted, words, labels))
+    assert page.sections == ["kernel", "predictions", "uncertain", "bound", "data", "plan"]
+    assert words[1] in page.text
+    K = Spectrum(2)(words)
+    pairs = MCEClassifier(Precomputed(), optimizer=None, regularization=0.1).fit(K, labels)
+    assert Page(build_page(pairs, K, labels)).sections == page.sections
+    frame = pd.DataFrame({"word": words, "number": np.arange(40.0)})
+    mixed = Spectrum(2).on("word") * Gaussian((9.0,)).on("number")
+    fitted = MCEClassifier(mixed, optimizer=None, regularization=0.1).fit(frame, labels)
+    page = Page(build_page(fitted, frame, labels))
+    assert "Relevance by column" in page.text
+    assert "Gaussian: spread in length scales" in page.text
+
+
+def test_of_many_columns_the_likely_ones_are_measured():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 150)), columns=[f"gene {i}" for i in range(150)])
+    scales = np.full(150, 50.0)
+    scales[140] = 1.0
+    labels = (frame["gene 140"] > 0).astype(int)
+    fitted = MCEClassifier(Gaussian(tuple(scales)), optimizer=None, regularization=1e-3)
+    page = Page(build_page(fitted.fit(frame, labels), frame, labels))
+    assert "Measured for the 120 with the most spread in length scales." in page.text
+    assert re.search(r"of another row\. The 15 largest of 150 columns\.", page.text)
+    shown = re.findall(r"gene \d+", page.text)
+    assert shown[0] == "gene 140"

@@ -146,14 +146,14 @@ def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> 
 
 
 def _demand_cells(X: Any) -> None:
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
     if len(shape) == 2 and shape[0] == 0:
         raise InvalidInput(
-            f"X must have at least one row, got 0 sample(s) (shape={tuple(shape)}); see whether a filter took them all."
+            f"X must have at least one row, got 0 sample(s) (shape={shape}); see whether a filter took them all."
         )
     if len(shape) == 2 and shape[1] == 0:
         raise InvalidInput(
-            f"X must have at least one column, got 0 feature(s) (shape={tuple(shape)}) while a minimum of 1 is required; "
+            f"X must have at least one column, got 0 feature(s) (shape={shape}) while a minimum of 1 is required; "
             f"see whether a selection took them all."
         )
 

@@ -35,13 +35,29 @@ savable(
 )
 
 
+# -- sources of randomness, where they stand ---------------------------------------------
+
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+
 def _random_state(fields: dict[str, Any]) -> np.random.RandomState:
     source = np.random.RandomState(0)
     source.set_state(fields["state"])
     return source
 
 
+def _random_generator(fields: dict[str, Any]) -> np.random.Generator:
+    kind = fields["state"]["bit_generator"]
+    _demand(kind in BIT_GENERATORS, f"it names the bit generator {str(kind)[:100]!r}")
+    source = getattr(np.random, kind)(0)
+    source.state = fields["state"]
+    return np.random.Generator(source)
+
+
 savable(np.random.RandomState, lambda source: {"state": source.get_state()}, _random_state)
+savable(
+    np.random.Generator, lambda source: {"state": source.bit_generator.state}, _random_generator
+)
 
 
 # -- networks: weights and buffers are data, the recipe is the caller's ----------------

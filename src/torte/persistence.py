@@ -32,7 +32,7 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     2.0 * Gaussian(length_scale=0.5)
     """
     encoder = Encoder()
-    form = encoder.form(value, ())
+    form = encoder.form(value)
     contents = {
         "torte": importlib.metadata.version("torte"),
         "torch": torch.__version__,

@@ -55,8 +55,21 @@ class Inspected:
         return admit_any(self.engine, self.encode(X), self.takes, device, reset=False)
 
 
-def _same(X: Any) -> Any:
-    return X
+def _encode(encoder: Any, engine: MCEClassifier) -> Callable[[Any], Any]:
+    """From a user's table to the engine's: with names where the engine was given names."""
+    names = getattr(engine, "feature_names_in_", None)
+
+    def encode(X: Any) -> Any:
+        if encoder is None:
+            return X
+        encoded = encoder.transform(X)
+        if names is None or hasattr(encoded, "columns"):
+            return encoded
+        import pandas as pd  # the encoder that gave names to an array has imported it
+
+        return pd.DataFrame(encoded, columns=names)
+
+    return encode
 
 
 def inspect_model(model: Any) -> Inspected:
@@ -90,5 +103,4 @@ def inspect_model(model: Any) -> Inspected:
     if names is None:
         plain = engine.kernel_.takes in ("objects", "pairs")  # rows without columns
         names = [] if plain else [f"column {i}" for i in range(engine.n_features_in_)]
-    encode = _same if encoder is None else encoder.transform
-    return Inspected(model, engine, tuple(map(str, names)), encode)
+    return Inspected(model, engine, tuple(map(str, names)), _encode(encoder, engine))

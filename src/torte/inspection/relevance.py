@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -146,11 +146,12 @@ def combined(parts: list[Relevance], d: int) -> np.ndarray:
     return total / sum(part.variance for part in parts)
 
 
-def movement(inspected: Inspected, X: Any) -> np.ndarray:
+def movement(inspected: Inspected, X: Any, positions: Sequence[int] | None = None) -> np.ndarray:
     """How far predictions move when one column of a row is taken from another row.
 
     The mean total variation ``sum_c |p_c(x) - p_c(x')| / 2`` over rows, one number from 0 to 1 a
-    column of X. It asks the model, not its length scales, so any kernel and any map has it.
+    column of X, or for each of the columns at some ``positions``. It asks the model, not its
+    length scales, so any kernel and any map has it.
 
     >>> import numpy as np
     >>> from torte import MCEClassifier
@@ -163,12 +164,14 @@ def movement(inspected: Inspected, X: Any) -> np.ndarray:
     """
     rng = np.random.default_rng(0)
     found = table(X)
-    few = rng.permutation(len(found.index))[: _MOVED_ROWS if len(found.columns) <= 100 else 50]
+    if positions is None:
+        positions = range(len(found.columns))
+    few = rng.permutation(len(found.index))[: _MOVED_ROWS if len(positions) <= 50 else 50]
     here, there = take(X, few), take(X, np.roll(few, 1))
     P = inspected.model.predict_proba(here)
     moved = [
         np.abs(inspected.model.predict_proba(crossed(here, there, position)) - P).sum(axis=1)
-        for position in range(len(found.columns))
+        for position in positions
     ]
     return np.array([float(change.mean()) / 2 for change in moved])
 

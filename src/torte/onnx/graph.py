@@ -110,7 +110,7 @@ class Graph:
 
     def constant(self, value: Any) -> str:
         """The name of a constant: integers as indices, other numbers in the graph's precision."""
-        array = value.double().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
+        array = value.cpu().double().numpy() if isinstance(value, Tensor) else np.asarray(value)
         if array.dtype.kind == "f":
             array = array.astype(self.dtype)
         name = f"c{len(self.constants)}"

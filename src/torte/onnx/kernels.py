@@ -63,8 +63,9 @@ def wound(graph: Graph, kernel: Periodic, X: str) -> str:
 
 def squared_distances(graph: Graph, A: str, anchors: Tensor) -> str:
     """``|x|^2 + |a|^2 - 2 x . a``, both shifted to the anchors' mean: less is lost to rounding."""
-    origin = anchors.double().mean(dim=0)
-    around = anchors.double() - origin
+    points = anchors.cpu().double()
+    origin = points.mean(dim=0)
+    around = points - origin
     X = graph.op("Sub", A, origin)
     inner = graph.op("MatMul", X, -2.0 * around.mT)
     norms = graph.op("Add", graph.row_sums(graph.op("Mul", X, X)), around.square().sum(dim=1))
@@ -125,7 +126,7 @@ def linear(graph: Graph, kernel: Linear, A: str, anchors: Tensor) -> str:
 @compares(Polynomial)
 def polynomial(graph: Graph, kernel: Polynomial, A: str, anchors: Tensor) -> str:
     gamma = 1.0 / anchors.shape[1] if kernel.gamma is None else kernel.gamma
-    inner = graph.op("MatMul", A, gamma * anchors.double().mT)
+    inner = graph.op("MatMul", A, gamma * anchors.cpu().double().mT)
     return graph.op("Pow", graph.op("Add", inner, float(kernel.coef0)), float(kernel.degree))
 
 

@@ -48,7 +48,7 @@ def export(model: MCEClassifier, path: str | os.PathLike[str], *, dtype: str | N
     if dtype not in ("float64", "float32"):
         raise InvalidInput(f"`dtype` must be 'float64', 'float32' or None, got {dtype!r}.")
     embedding, classes = model.embedding_, model.classes_
-    graph = Graph(dtype, model.n_features_in_, embedding.weights.new_empty(0))
+    graph = Graph(dtype, model.n_features_in_, embedding.weights.new_empty(0).cpu())
     lift = embedding.lift
     if isinstance(lift, KernelLift):
         A = graph.represent(lift.kernel, "X")

@@ -13,7 +13,7 @@ from torte.parameters import Parametric
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
-from torte.report.subject import Subject
+from torte.report.subject import MOST_MOVED, Subject
 
 __all__ = ["bound_section", "expression", "kernel_section", "learning_section", "plan_section"]
 
@@ -57,12 +57,16 @@ def _movement_figures(about: Subject) -> list[Element]:
     note = (
         "How much probability moves, on average, when a row gets the column’s value of another row."
     )
-    return [figure(drawn, title, note + _of_how_many(best, moved))]
+    note += _of_how_many(best, moved)
+    if len(moved) > MOST_MOVED:
+        note += f" Measured for the {MOST_MOVED} with the most spread in length scales."
+    return [figure(drawn, title, note)]
 
 
 def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
-    few = len(best) < len(values)
-    return f" The {len(best)} largest of {len(values)} columns." if few else ""
+    if len(best) == len(values):
+        return ""
+    return f" The {len(best)} largest of {len(values)} columns."
 
 
 def _scale_figures(about: Subject) -> list[Element]:

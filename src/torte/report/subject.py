@@ -11,16 +11,20 @@ from torte.inspection import (
     Evaluation,
     Inspected,
     Table,
+    combined,
     evaluate,
     image_shape,
     inspect_model,
     judge,
     leave_one_out_probabilities,
     movement,
+    relevance,
     table,
 )
 
-__all__ = ["Rows", "Subject", "subject"]
+__all__ = ["MOST_MOVED", "Rows", "Subject", "subject"]
+
+MOST_MOVED = 120  # columns whose influence on predictions is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,17 @@ def _judged(inspected: Inspected, X: Any, y: Any, seen: Any) -> tuple[Evaluation
     return (found, "training") if P is None else (judge(P, found.scores.codes), "left out")
 
 
+def _moved(inspected: Inspected, X: Any, seen: Any, d: int) -> np.ndarray:
+    """`movement` of every column; of many, of those with the most spread in length scales alone."""
+    if d <= MOST_MOVED:
+        return movement(inspected, X)
+    parts = relevance(inspected, seen) if len(inspected.columns) == d else []
+    ranked = np.argsort(-combined(parts, d), kind="stable") if parts else np.arange(d)
+    moved = np.zeros(d)
+    moved[ranked[:MOST_MOVED]] = movement(inspected, X, ranked[:MOST_MOVED].tolist())
+    return moved
+
+
 def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
     """Everything that the sections of a report share."""
     inspected = inspect_model(model)
@@ -71,7 +86,8 @@ def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
         seen = inspected.rows(X)
         evaluation, kind = _judged(inspected, X, y, seen)
         plain = pixels is None and inspected.takes in ("vectors", "records")
-        moved = movement(inspected, X) if plain else None
-        rows = Rows(X, table(X, inspected.takes), seen, evaluation, moved, kind)
+        found = table(X, inspected.takes)
+        moved = _moved(inspected, X, seen, len(found.columns)) if plain else None
+        rows = Rows(X, found, seen, evaluation, moved, kind)
     labels = tuple(map(str, inspected.engine.classes_.tolist()))
     return Subject(inspected, labels, pixels, rows)
