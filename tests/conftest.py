@@ -34,11 +34,12 @@ def blobs():
     return X * np.array([1.0, 100.0, 0.01, 5.0]) + np.array([0.0, 1e3, 0.0, -50.0]), y
 
 
-def table(name: str) -> tuple[np.ndarray, np.ndarray]:
+def table(name: str, mixed: bool = False) -> tuple[np.ndarray | pd.DataFrame, np.ndarray]:
     """One of the tables in TORTE_DATA; skips where the folder is missing."""
     folder = os.environ.get("TORTE_DATA")
     path = Path(folder or ".") / f"{name}.csv.gz"
     if not folder or not path.exists():
         pytest.skip(f"TORTE_DATA does not name a folder with {name}.csv.gz")
     frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-    return frame.drop(columns="target").to_numpy(float), frame["target"].to_numpy()
+    X, y = frame.drop(columns="target"), frame["target"].to_numpy()
+    return X if mixed else X.to_numpy(float), y

@@ -128,9 +128,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         encoder = self.encoder_
         return pandas().DataFrame(encoder.transform(X), columns=encoder.get_feature_names_out())
 
-    def _ready(self, X: Any) -> Any:
+    @property
+    def _fitted(self) -> MCEClassifier:
         check_is_fitted(self)
-        return self.encoded(X)
+        return self.classifier_
 
     @property
     def classes_(self) -> np.ndarray:
@@ -149,27 +150,27 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return self.classifier_.predict(self._ready(X))
+        return self._fitted.predict(self.encoded(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Clip-normalized probabilities (n x m)."""
-        return self.classifier_.predict_proba(self._ready(X))
+        return self._fitted.predict_proba(self.encoded(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of `predict_proba` (n x m), always finite."""
-        return self.classifier_.predict_log_proba(self._ready(X))
+        return self._fitted.predict_log_proba(self.encoded(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores in scikit-learn's shapes: `MCEClassifier.decision_function`."""
-        return self.classifier_.decision_function(self._ready(X))
+        return self._fitted.decision_function(self.encoded(X))
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m), neither clipped nor normalized."""
-        return self.classifier_.decision_probabilities(self._ready(X))
+        return self._fitted.decision_probabilities(self.encoded(X))
 
     def predict_entropy(self, X: Any, estimator: str = "clip-normalized") -> np.ndarray:
         """Entropy of the label in nats (n numbers)."""
-        return self.classifier_.predict_entropy(self._ready(X), estimator)
+        return self._fitted.predict_entropy(self.encoded(X), estimator)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Store the fitted model, its encoder included, in one file; `torte.load` reads it."""

@@ -89,12 +89,18 @@ def median(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Numeric(Column):
-    """Numbers and durations: as they are; a missing one is the median, and a code says so."""
+    """Numbers and durations: as they are; a missing one is the median, and a code says so.
+
+    Where one value fills more than half of the cells, as zero often does, the distance of two
+    numbers says little of the others. Values that occur more than once are then categories
+    too, ``common``, and all others share one code.
+    """
 
     kind: ClassVar[str] = "numeric"
 
     fill: float
     missing: bool
+    common: tuple[float, ...]
 
     @staticmethod
     def values(column: Any) -> np.ndarray:
@@ -118,31 +124,49 @@ class Numeric(Column):
         return values
 
     @classmethod
-    def read(cls, column: Any) -> Numeric:
+    def read(cls, column: Any, max_levels: int) -> Numeric:
         values = cls.values(column)
-        return cls(str(column.name), median(values), bool(np.isnan(values).any()))
+        levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        common: tuple[float, ...] = ()
+        if len(levels) > 2 and counts.max() > 0.5 * len(values):
+            order = np.argsort(-counts, kind="stable")[: min(max_levels, int((counts > 1).sum()))]
+            common = tuple(levels[order].tolist())
+        return cls(str(column.name), median(values), bool(np.isnan(values).any()), common)
 
     def numeric_names(self) -> list[str]:
         return [self.name]
 
     def code_names(self) -> list[str]:
-        return indicator(self.name, self.missing)
+        exactly = [f"{self.name} exactly"] if self.common else []
+        return indicator(self.name, self.missing) + exactly
 
     def encode(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        return filled(self.values(column), self.fill, self.missing)
+        values = self.values(column)
+        numbers, codes = filled(values, self.fill, self.missing)
+        if not self.common:
+            return numbers, codes
+        found = pandas().Index(self.common, dtype=float).get_indexer(values)
+        exactly = np.where(found >= 0, found + RARE + 1, RARE)
+        return numbers, np.hstack([codes, np.where(np.isnan(values), MISSING, exactly)[:, None]])
 
 
-def _texts(column: Any) -> np.ndarray:
-    """Cells as text, None where missing: ``1``, ``1.0`` and ``"1"`` are the same category."""
+def _texts(column: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct cells as text, and the position of each cell among them, -1 where missing.
+
+    ``1``, ``1.0`` and ``"1"`` are the same category.
+    """
 
     def text(cell: Any) -> str:
-        if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
-            return str(int(cell))
-        return str(cell)
+        whole = isinstance(cell, (float, np.floating)) and float(cell).is_integer()
+        return str(int(cell)) if whole else str(cell)
 
-    present = column.notna().to_numpy(dtype=bool)
-    cells = column.to_numpy(dtype=object)
-    return np.array([text(c) if p else None for c, p in zip(cells, present, strict=True)], object)
+    positions, distinct = pandas().factorize(column)
+    return np.array([text(cell) for cell in distinct], dtype=object), positions
+
+
+def _spread(values: Any, missing: float, positions: np.ndarray) -> np.ndarray:
+    """One value a cell, from one for each distinct cell and that of missing ones."""
+    return np.append(np.asarray(values, dtype=np.float64), missing)[positions]
 
 
 @dataclass(frozen=True)
@@ -160,7 +184,9 @@ class Categorical(Column):
 
     @classmethod
     def read(cls, column: Any, max_levels: int) -> Categorical:
-        counts = pandas().Series(_texts(column)).value_counts(sort=False)
+        texts, positions = _texts(column)
+        sizes = np.bincount(positions[positions >= 0], minlength=len(texts))
+        counts = pandas().Series(sizes).groupby(texts).sum()
         order = sorted(counts.index, key=lambda level: (-counts[level], level))
         return cls(str(column.name), tuple(order[:max_levels]), tuple(order[max_levels:]))
 
@@ -168,15 +194,15 @@ class Categorical(Column):
         return [self.name]
 
     def encode(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
-        texts = _texts(column)
+        texts, positions = _texts(column)
         found = pandas().Index(self.levels, dtype=object).get_indexer(texts)
         codes = np.where(found >= 0, found + RARE + 1, RARE if self.rare else UNSEEN)
-        codes = np.where([text is None for text in texts], MISSING, codes)
-        return np.zeros((len(codes), 0)), codes[:, None]
+        return np.zeros((len(column), 0)), _spread(codes, MISSING, positions)[:, None]
 
     def unseen(self, column: Any) -> int:
-        known = {None, *self.levels, *self.rare}
-        return sum(text not in known for text in _texts(column))
+        texts, positions = _texts(column)
+        known = {*self.levels, *self.rare}
+        return int(_spread([text not in known for text in texts], 0, positions).sum())
 
 
 @dataclass(frozen=True)
@@ -191,13 +217,14 @@ class Ordinal(Column):
 
     @classmethod
     def read(cls, column: Any) -> Ordinal:
-        levels = tuple(_texts(pandas().Series(column.cat.categories)).tolist())
+        levels = tuple(_texts(column.cat.categories)[0].tolist())
         values = cls(str(column.name), levels, 0.0, False)._positions(column)
         return cls(str(column.name), levels, median(values), bool(np.isnan(values).any()))
 
     def _positions(self, column: Any) -> np.ndarray:
-        found = pandas().Index(self.levels, dtype=object).get_indexer(_texts(column))
-        return np.where(found >= 0, found.astype(np.float64), np.nan)
+        texts, positions = _texts(column)
+        found = pandas().Index(self.levels, dtype=object).get_indexer(texts)
+        return _spread(np.where(found >= 0, found, np.nan), np.nan, positions)
 
     def numeric_names(self) -> list[str]:
         return [self.name]

@@ -21,9 +21,11 @@ _VERSION = 1
 
 
 def _read(column: Any, kind: str, max_levels: int) -> Column:
-    if kind in ("categorical", "boolean"):
-        return Categorical.read(column, max_levels)
-    return {"numeric": Numeric, "ordinal": Ordinal, "date": Date}[kind].read(column)  # type: ignore[attr-defined]
+    if kind == "numeric":
+        return Numeric.read(column, max_levels)
+    if kind == "ordinal":
+        return Ordinal.read(column)
+    return Date.read(column) if kind == "date" else Categorical.read(column, max_levels)
 
 
 def _names(columns: Any) -> str:
@@ -33,7 +35,8 @@ def _names(columns: Any) -> str:
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Numeric, boolean, categorical, ordinal and date columns, whole or incomplete, as numbers.
 
-    Numbers stay as they are; ordered categories become their positions; dates the number of
+    Numbers stay as they are, and where one value fills more than half of a column its frequent
+    values are codes as well; ordered categories become their positions; dates the number of
     days and points on the circles of year, week and day. Text, truth values and unordered
     categories become codes, for kernels such as `Categories`. A missing number is the median,
     with a code that says so; a missing category has a code of its own.
