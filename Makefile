@@ -13,7 +13,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/.ready          ## learn on data that ships inside scikit-learn, and show what was learned
-	$(RUN) examples/demo.py
+	$(VENV)/bin/torte demo
 
 test: $(VENV)/.ready          ## every test but the long ones
 	$(RUN) -m pytest -m "not slow and not paper"

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from torte import _container
 from torte._arrays import compute_device
@@ -77,7 +79,10 @@ def load(
     arrays, contents = _container.read(path)
     try:
         there = wanted or compute_device(contents["device"])
-        return Decoder(arrays, contents["modules"], there, recipe).value(contents["value"], 0)
+        value = Decoder(arrays, contents["modules"], there, recipe).value(contents["value"], 0)
+        if isinstance(value, BaseEstimator):
+            check_is_fitted(value)
+        return value
     except NeedsMore as error:
         raise ModelFileError(f"{path} {error}") from error
     except Exception as error:  # the parts do not make a model, in whatever way

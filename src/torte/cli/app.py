@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from torte import __version__
+import torte
 from torte.cli import demo, evaluate, fit, inspect, predict, report
 from torte.cli.guard import Guarded
 
@@ -30,7 +30,7 @@ app.command("report", epilog=f"Example: {report.EXAMPLE}")(report.report)
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"torte {__version__}")
+        typer.echo(f"torte {torte.__version__}")
         raise typer.Exit
 
 

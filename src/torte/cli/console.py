@@ -18,9 +18,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Voice", "warnings_shown"]
+__all__ = ["BAR", "Voice", "warnings_shown"]
 
 PLAIN_WIDTH = 100  # of a line where no terminal says how wide it is
+BAR = " "  # the heading of a column of bars
 EVERY = 5.0  # seconds between two plain lines of progress
 
 
@@ -52,14 +53,19 @@ class Voice:
             for line in lines:
                 self._out.print(Text("  ") + line, highlight=False)
 
-    def table(self, columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> None:
-        """A table; the first column and those without a name are text, the others numbers."""
+    def table(self, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+        """A table; the first column and bars to the left, numbers to the right."""
         if self.silent:
             return
-        drawn = Table(title=title or None, title_justify="left", title_style="bold", box=None)
+        drawn = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for i, column in enumerate(columns):
-            right = i > 0 and column != ""
-            drawn.add_column(escape(column), justify="right" if right else "left", overflow="fold")
+            right = i > 0 and column != BAR
+            drawn.add_column(
+                escape(column),
+                header_style="",
+                justify="right" if right else "left",
+                overflow="fold",
+            )
         for row in rows:
             drawn.add_row(*(escape(str(cell)) for cell in row))
         self._out.print(drawn, highlight=False)
@@ -90,6 +96,7 @@ class Voice:
             yield self._lines(label, total)
 
     def _lines(self, label: str, total: float | None) -> Any:
+        """Progress as a line every few seconds, and one at the end."""
         last = time.monotonic()
 
         def advance(done: float, state: str = "") -> None:

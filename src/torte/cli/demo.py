@@ -89,7 +89,6 @@ def demo(
                 seed=seed,
                 on_fold=lambda name, fold: advance(next(steps), name),
             )
-    voice.say(f"\nThe same {FOLDS} folds for all:")
     scores_table(voice, records)
     accuracy = float((model.predict(X_test) == y_test).mean())
     model_file = folder / f"{data.value}.torte"

@@ -103,16 +103,17 @@ def evaluate(
 def scores_table(voice: Voice, records: Comparison) -> None:
     """Scores with standard errors, and paired differences of each rival to the first."""
     first, *others = records
-    voice.say()
+    folds = len(records[first].seconds)
+    voice.say(f"\n[bold]Mean ± standard error over {folds} folds[/bold]")
     voice.table(
-        ["mean ± standard error", "accuracy %", "log loss", "Brier", "ECE", "s a fit"],
+        ["", "accuracy %", "log loss", "Brier", "ECE", "fit, s"],
         [
             [
                 name,
                 _with_error(100 * r.mean("accuracy"), 100 * r.error("accuracy"), 2),
-                _with_error(r.mean("log_loss"), r.error("log_loss"), 4),
-                _with_error(r.mean("brier"), r.error("brier"), 4),
-                f"{r.calibration_error:.4f}",
+                _with_error(r.mean("log_loss"), r.error("log_loss"), 3),
+                _with_error(r.mean("brier"), r.error("brier"), 3),
+                f"{r.calibration_error:.3f}",
                 f"{sum(r.seconds) / len(r.seconds):.2f}",
             ]
             for name, r in records.items()
@@ -120,7 +121,7 @@ def scores_table(voice: Voice, records: Comparison) -> None:
     )
     if not others:
         return
-    voice.say()
+    voice.say(f"\n[bold]Difference to {first}, fold by fold[/bold]")
     rows = []
     for name in others:
         gaps = {
@@ -130,11 +131,11 @@ def scores_table(voice: Voice, records: Comparison) -> None:
             [
                 name,
                 _with_error(100 * gaps["accuracy"][0], 100 * gaps["accuracy"][1], 2, "+"),
-                _with_error(*gaps["log_loss"], 4, "+"),
-                _with_error(*gaps["brier"], 4, "+"),
+                _with_error(*gaps["log_loss"], 3, "+"),
+                _with_error(*gaps["brier"], 3, "+"),
             ]
         )
-    voice.table([f"minus {first}, paired", "accuracy %", "log loss", "Brier"], rows)
+    voice.table(["", "accuracy %", "log loss", "Brier"], rows)
 
 
 def _with_error(mean: float, error: float, digits: int, sign: str = "") -> str:

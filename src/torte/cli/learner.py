@@ -19,7 +19,7 @@ def new_classifier(
     **settings: Any,
 ) -> TableClassifier:
     """An unfitted `TableClassifier` from the texts of a command line."""
-    from torte import MCEClassifier
+    from torte.classifier import MCEClassifier
     from torte.errors import InvalidInput
     from torte.expressions import parse_kernel
     from torte.tables import TableClassifier

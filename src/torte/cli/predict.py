@@ -67,9 +67,11 @@ def predict(
         for batch in batches(source, predictor.columns, missing or ()):
             for start in range(0, batch.num_rows, ROWS):
                 writer.write(predictor(batch.slice(start, ROWS), typed=source.is_text))
-            advance(source.share_read or 0.0, f"{predictor.rows:,} rows")
+            # Reading is ahead of predicting.
+            advance(min(source.share_read or 0.0, 0.99), f"{predictor.rows:,} rows")
         if not predictor.rows:
             writer.write(predictor.nothing())
+        advance(1.0, f"{predictor.rows:,} rows")
     seconds = time.perf_counter() - began
     _summarize(voice, predictor)
     to = "standard output" if out == "-" else out

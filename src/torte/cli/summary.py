@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ NUMBER = re.compile(r"\d+\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+")
 VECTOR = re.compile(r"\(([^()]*?, [^()]*?), [^()]*, [^()]*\)")  # of four entries or more
 MOST_COLUMNS = 40  # of a printed table of columns
 MOST_CLASSES = 20
-BAR = 24  # characters of the longest one
+WIDEST = 24  # characters of a bar
 
 
 def rounded(expression: str) -> str:
@@ -135,13 +136,15 @@ def describe(voice: Voice, found: dict[str, Any]) -> None:
 
 def _relevance(voice: Voice, shares: dict[str, float]) -> None:
     """One bar a column: how much probability moves when its cells are those of other rows."""
+    from torte.cli.console import BAR
+
     ranked = sorted(shares.items(), key=lambda item: -item[1])
     most = ranked[0][1] or 1.0
     voice.say()
     voice.table(
-        ["relevance of", "moves probabilities by", ""],
+        ["relevance of", "moves probabilities by", BAR],
         [
-            [name, f"{100 * share:.1f} %", f"{'█' * round(BAR * share / most):{BAR}}"]
+            [name, f"{100 * share:.1f} %", "█" * round(WIDEST * share / most)]
             for name, share in ranked[:MOST_COLUMNS]
         ],
     )
@@ -171,7 +174,7 @@ def history(voice: Voice, model: Any, lines: int = 10) -> None:
     from torte.inspection import inspect_model
 
     records = inspect_model(model).engine.history_
-    every = max(1, len(records) // lines)
+    every = max(1, math.ceil(len(records) / lines))
     rows = [
         [i + 1, *(f"{records[i][name]:.4g}" for name in ("risk", "complexity", "objective"))]
         for i in range(0, len(records), every)

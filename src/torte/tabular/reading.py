@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_frame", "batches", "read_table"]
 
-BLOCK = 2**23  # bytes of text in one piece
+BLOCK = 2**20  # bytes of text in one piece; Arrow reads up to 32 of them ahead
 PIECE = 2**15  # rows of one piece of Parquet
 
 
@@ -36,6 +36,11 @@ def _explained(source: Source) -> Iterator[None]:
         ) from error
 
 
+def _block(source: Source) -> int:
+    """Bytes in which also a row of many columns finds place, a few times over."""
+    return max(BLOCK, 64 * len(source.columns) + 16 * sum(map(len, source.columns)))
+
+
 def _text_batches(
     source: Source, columns: Sequence[str] | None, missing: Collection[str]
 ) -> Iterator[pa.RecordBatch]:
@@ -48,7 +53,7 @@ def _text_batches(
     yield from pyarrow.csv.open_csv(
         stream,
         pyarrow.csv.ReadOptions(
-            column_names=list(source.columns), skip_rows=1, block_size=BLOCK, use_threads=True
+            column_names=list(source.columns), skip_rows=1, block_size=_block(source)
         ),
         pyarrow.csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
         pyarrow.csv.ConvertOptions(
