@@ -25,6 +25,8 @@ LAYERS = [
     {"plans", "incremental", "nn"},
     {"classifier"},
     {"__init__"},
+    {"datasets"},
+    {"experiments"},
     {"cli"},
 ]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from torte.cli import datasets, reproduce
+
 __all__ = ["app"]
 
 app = typer.Typer(
@@ -17,3 +19,7 @@ app = typer.Typer(
 @app.callback()
 def root() -> None:
     """Kernel classifiers with learned hyperparameters, for people with a table."""
+
+
+for command in (datasets, reproduce):
+    command.register(app)
