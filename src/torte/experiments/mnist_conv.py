@@ -100,7 +100,10 @@ class Run:
             for part in torch.split(order.to(self.device), batch):
                 self.adam.zero_grad()
                 Z = self.body(X[part])
-                loss = self.criterion(Z if self.head == "embedding" else self.last(Z), y[part])
+                # In float64: from this start |z|^2 is a million times lambda, and in float32
+                # rounding alone makes Z'Z + n lambda I indefinite.
+                Z = Z.double() if self.head == "embedding" else self.last(Z)
+                loss = self.criterion(Z, y[part])
                 loss.backward()
                 self.adam.step()
         if isinstance(self.last, ConditionalEmbeddingHead):
