@@ -1,4 +1,4 @@
-"""The border: tables and labels of any kind in, tensors out, and every complaint about them."""
+"""The border: tables and labels of any kind in, arrays out, and every complaint about them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from sklearn.utils.validation import validate_data
 from torch import Tensor
 
 from torte.errors import InvalidInput
+from torte.objects import Objects, Pairs, Records, items_of
 
 __all__ = [
-    "admit",
+    "admit_any",
     "admit_labels",
     "admit_rows",
     "compute_device",
+    "demand_rows",
     "encode_labels",
     "generator_from",
 ]
@@ -66,6 +68,58 @@ def generator_from(random_state: Any) -> torch.Generator:
             f"`random_state` must be a whole number, a numpy RandomState or Generator, or None, got {random_state!r}."
         )
     return generator
+
+
+def admit_any(
+    estimator: Any, X: Any, takes: str, device: torch.device, *, reset: bool
+) -> Tensor | Objects | Pairs | Records:
+    """X as what a kernel on vectors, objects, similarities or records takes, checked."""
+    if takes in ("vectors", "columns"):
+        table = admit_rows(estimator, X, estimator.dtype, reset=reset)
+        # A copy where the embedding keeps the rows: they are the caller's.
+        return (torch.tensor if reset else torch.as_tensor)(table, device=device)
+    dtype = getattr(torch, estimator.dtype)
+    if reset:
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(estimator).pop(name, None)
+    if takes == "objects":
+        return Objects(items_of(X), dtype, device)
+    if takes == "pairs":
+        return _admit_pairs(estimator, X, device, reset)
+    records = Records.of(X).admitted(dtype, device, at_fit=reset)
+    names = np.asarray(records.names, dtype=object)
+    if reset:
+        estimator.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = names
+        return records
+    expected = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
+    if list(names) != list(expected):
+        raise InvalidInput(
+            f"X must have the columns of fit, {list(expected)}, in their order, got {list(names)}."
+        )
+    return records
+
+
+def _admit_pairs(estimator: Any, X: Any, device: torch.device, reset: bool) -> Pairs:
+    values = np.asarray(X, dtype=estimator.dtype)
+    wanted = "n x n, or n x n x k for k matrices" if reset else "one column for each training row"
+    right = values.ndim in (2, 3) and values.shape[1] == (
+        len(values) if reset else estimator.n_features_in_
+    )
+    if not right:
+        raise InvalidInput(
+            f"X must hold the values of a precomputed kernel, {wanted}, got shape {values.shape}"
+            + ("." if reset else f" for {estimator.n_features_in_} training rows.")
+        )
+    if not np.isfinite(values).all():
+        raise InvalidInput(
+            f"X must hold finite values of a precomputed kernel, got {(~np.isfinite(values)).sum()} that are NaN or infinite."
+        )
+    if reset:
+        estimator.n_features_in_ = values.shape[1]
+        return Pairs(torch.tensor(values, device=device))
+    return Pairs(torch.as_tensor(values, device=device), torch.full((len(values),), -1))
 
 
 def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> np.ndarray:
@@ -130,13 +184,19 @@ def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
         )
 
 
-def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, sorted, and the position of each label among them."""
-    y = column_or_1d(y, warn=True)
+def demand_rows(y: Any, rows: int) -> None:
+    """Raise `InvalidInput` unless there is one label for each row."""
     if len(y) != rows:
         raise InvalidInput(
             f"X and y must have the same number of rows (inconsistent numbers of samples), got {rows} and {len(y)}."
         )
+
+
+def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, sorted, and the position of each label among them."""
+    y = column_or_1d(y, warn=True)
+    _demand_hashable(y)
+    demand_rows(y, rows)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise InvalidInput(
             "y must hold a label in every row, got NaN or inf; drop the rows without a label."
@@ -152,11 +212,20 @@ def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
     return encoder.classes_, codes
 
 
+def _demand_hashable(y: np.ndarray) -> None:
+    for row, label in enumerate(y if y.dtype == object else ()):
+        try:
+            hash(label)
+        except TypeError:
+            raise InvalidInput(
+                f"y must hold labels that can be told apart (hashable ones: text, numbers), got {label!r} in row {row}."
+            ) from None
+
+
 def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
     """The position of each label among known classes."""
     y = column_or_1d(y, warn=True)
-    if len(y) != rows:
-        raise InvalidInput(f"X and y must have the same number of rows, got {rows} and {len(y)}.")
+    demand_rows(y, rows)
     unknown = [label for label in np.unique(y).tolist() if label not in set(classes.tolist())]
     if unknown:
         raise InvalidInput(
@@ -164,24 +233,3 @@ def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
             f"in the first call, or drop the rows with it."
         )
     return np.searchsorted(classes, y)
-
-
-def admit(
-    estimator: BaseEstimator, X: Any, y: Any, dtype: str, device: torch.device
-) -> tuple[Tensor, Tensor, np.ndarray]:
-    """``X`` (n x d), one-hot ``Y`` (n x m) as tensors, and the classes."""
-    if y is None:
-        raise InvalidInput(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None; give one label a row."
-        )
-    table = admit_rows(estimator, X, dtype, reset=True)
-    if len(table) < 2:
-        raise InvalidInput(
-            "X must hold at least 2 rows, one for each class, got 1 sample; give more rows."
-        )
-    classes, codes = admit_labels(y, len(table))
-    # A copy: the embedding keeps the rows, and they are the caller's.
-    rows = torch.tensor(table, device=device)
-    Y = torch.zeros(len(codes), len(classes), dtype=rows.dtype, device=device)
-    Y[torch.arange(len(codes)), torch.as_tensor(codes)] = 1.0
-    return rows, Y, classes

@@ -29,7 +29,7 @@ class RiskBound:
     total: float
     confidence: float
     epsilon: float
-    n: int
+    n: float
 
     @property
     def vacuous(self) -> bool:
@@ -44,14 +44,20 @@ class RiskBound:
         )
         return (
             f"expected risk <= {self.total:.4g} = {self.empirical_risk:.4g} (training risk at epsilon={self.epsilon:g}) + "
-            f"{self.complexity_term:.4g} (4e x complexity {self.complexity:.4g}) + {self.confidence_term:.4g} (n = {self.n}); {verdict}"
+            f"{self.complexity_term:.4g} (4e x complexity {self.complexity:.4g}) + {self.confidence_term:.4g} (n = {self.n:g}); {verdict}"
         )
 
 
 def risk_bound(
-    P_own: np.ndarray, complexity: float, confidence: float, epsilon: float
+    P_own: np.ndarray,
+    complexity: float,
+    confidence: float,
+    epsilon: float,
+    weights: np.ndarray | None = None,
 ) -> RiskBound:
     """The bound from ``p_hat`` of each training row's own class (n numbers).
+
+    With ``weights`` each of them counts as often as it weighs.
 
     >>> import numpy as np
     >>> from torte.bounds import risk_bound
@@ -61,8 +67,8 @@ def risk_bound(
     """
     if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise InvalidInput(f"`confidence` must be a number between 0 and 1, got {confidence!r}.")
-    n = len(P_own)
-    risk = float(-np.log(np.clip(P_own, epsilon, 1.0)).mean())
+    n = len(P_own) if weights is None else float(weights.sum())
+    risk = float(-np.average(np.log(np.clip(P_own, epsilon, 1.0)), weights=weights))
     complexity_term = 4 * math.e * complexity
     confidence_term = math.sqrt(8 / n * math.log(2 / (1 - confidence)))
     return RiskBound(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import os
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -13,24 +13,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from torte import bounds
-from torte._arrays import (
-    admit,
-    admit_rows,
-    compute_device,
-    encode_labels,
-    generator_from,
-)
+from torte import bounds, persistence
+from torte._arrays import admit_any, compute_device, encode_labels, generator_from
+from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
+from torte._targets import admit
 from torte._threads import suited_threads
+from torte._weights import resampled
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
-from torte.errors import InvalidInput, WideFeaturesWarning
-from torte.incremental import add_rows, remove_rows
+from torte.errors import InvalidInput
+from torte.incremental import add_rows, remove_rows, warn_if_wide
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, run
+from torte.streams import Rows, as_rows, fit_rows, over_chunks
 
 __all__ = ["MCEClassifier"]
 
@@ -79,6 +77,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         Source of batches and subsets. The global generators are never touched.
     verbose : int
         1 shows a progress bar on standard error.
+    class_weight : dict, "balanced" or None
+        A factor for the weights of each class's rows; "balanced" gives every class the same
+        total.
 
     Attributes
     ----------
@@ -118,6 +119,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         dtype: str = "float64",
         random_state: Any = None,
         verbose: int = 0,
+        class_weight: Any = None,
     ):
         self.kernel = kernel
         self.regularization = regularization
@@ -130,42 +132,65 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.random_state = random_state
         self.verbose = verbose
+        self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, *, monitor: tuple[Any, Any] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        monitor: tuple[Any, Any] | None = None,
+    ) -> Self:
         """Learn the hyperparameters, then condition the embedding on all rows.
+
+        ``y`` is one label a row, or the probabilities of m classes in each (n x m, sums of
+        one): ``classes_`` is then 0 ... m - 1. A row of ``sample_weight`` w counts as w rows,
+        in the embedding and in learning; 0 is a row that is not there.
 
         ``monitor=(X_test, y_test)`` adds ``test_accuracy`` and ``test_log_loss`` to every
         record of ``history_``, at the price of one more solve a step.
+
+        X may be a stream of `torte.streams`, which brings its labels, or an array mapped to
+        memory: with a feature map, hyperparameters are then learned on a stratified random
+        sample, and all rows are read once for the sums that the embedding needs.
         """
+        rows = as_rows(X, y, arrays=isinstance(self.kernel, FeatureMap))
+        if rows is not None:
+            fit_rows(self, rows, monitor)
+            return self
         check_settings(self)
         # Also where the caller has switched gradients off.
         with torch.inference_mode(False), torch.enable_grad():
-            return self._fit(X, y, monitor)
+            return self._fit(X, y, sample_weight, monitor)
 
-    def _fit(self, X: Any, y: Any, monitor: tuple[Any, Any] | None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, monitor: tuple[Any, Any] | None) -> Self:
         generator = generator_from(self.random_state)
-        rows, Y, classes = admit(self, X, y, self.dtype, compute_device(self.device))
-        names = getattr(self, "feature_names_in_", None)
         kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
-        kernel = kernel.prepare(rows, None if names is None else list(names), generator)
-        score = None if monitor is None else self._scorer(rows, Y, classes, *monitor)
+        device = compute_device(self.device)
+        rows, Y, weights, classes = admit(
+            self, X, y, kernel.takes, device, sample_weight, self.class_weight
+        )
+        names = getattr(self, "feature_names_in_", None)
+        kernel = kernel.prepare(
+            resampled(rows, weights), None if names is None else list(names), generator
+        )
+        score = None if monitor is None else self._scorer(rows, Y, weights, classes, *monitor)
         start = Description(kernel, float(self.regularization))
         with suited_threads(len(rows) if self.batch_size is None else self.batch_size):
-            learned = run(self, start, rows, Y, generator, score)
+            learned = run(self, start, rows, Y, generator, score, weights)
         description = learned.description
         self.kernel_, self.regularization_ = description.kernel, description.regularization
         self.history_, self.n_iter_ = learned.history, len(learned.history)
         self.objective_value_ = learned.objective_value
-        fitted = condition(description, rows, Y, self.objective.epsilon)
+        fitted = condition(description, rows, Y, self.objective.epsilon, weights)
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
-        if fitted.statistics is not None and fitted.embedding.lift.width > len(rows):
-            warnings.warn(
-                f"`kernel` gives {fitted.embedding.lift.width} features for {len(rows)} rows; with fewer features than "
-                f"rows it is cheap, with more its kernel form, Linear() @ map, is the same model at less cost.",
-                WideFeaturesWarning,
-                stacklevel=3,
-            )
-        self._own_probabilities = _to_numpy((fitted.P * Y).sum(dim=1))
+        if fitted.statistics is not None:
+            warn_if_wide(fitted.embedding.lift.width, len(rows), stacklevel=4)
+        # What the bound sums over: every row's classes, each as often as it counts.
+        mass = Y if weights is None else Y * weights[:, None]
+        self._own_probabilities = _to_numpy(fitted.P[mass > 0])
+        self._own_weights = _to_numpy(mass[mass > 0])
         self._norm = fitted.squared_norm**0.5
         alpha_squared = float(self.objective.alpha_squared(lambda: fitted.alpha_squared))
         self.complexity_ = alpha_squared**0.5 * self._norm
@@ -173,32 +198,48 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     @available_if(_has_feature_map)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to the model, exactly; for feature maps only.
 
         The map is fixed by the first chunk, or by `fit`; nothing is learned but the weights,
         from sums over rows, so chunks of any size give the model of all rows at once.
-        ``classes``, all labels that will ever come, is needed in the first call.
+        ``classes``, all labels that will ever come, is needed in the first call. ``y`` and
+        ``sample_weight`` are as in `fit`.
         """
-        add_rows(self, X, y, classes, first=not hasattr(self, "embedding_"))
+        first = not hasattr(self, "embedding_")
+        add_rows(self, X, y, classes, sample_weight, first=first)
         return self
 
     @available_if(_has_feature_map)  # type: ignore[untyped-decorator]
-    def forget(self, X: Any, y: Any) -> Self:
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take rows out of the model again, exactly; for feature maps only."""
         check_is_fitted(self)
-        remove_rows(self, X, y)
+        remove_rows(self, X, y, sample_weight)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.kernel, Kernel):
+            tags.input_tags.pairwise = self.kernel.pairwise
+            tags.input_tags.two_d_array = self.kernel.takes != "objects"
+        return tags
+
     def _scorer(
-        self, rows: Tensor, Y: Tensor, classes: np.ndarray, X: Any, y: Any
+        self,
+        rows: Any,
+        Y: Tensor,
+        weights: Tensor | None,
+        classes: np.ndarray,
+        X: Any,
+        y: Any,
     ) -> Callable[[Description], dict[str, float]]:
-        others = torch.tensor(admit_rows(self, X, self.dtype, reset=False), device=rows.device)
-        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=rows.device)
+        kernel = DEFAULT_KERNEL if self.kernel is None else self.kernel
+        others = admit_any(self, X, kernel.takes, Y.device, reset=False)
+        truth = torch.as_tensor(encode_labels(y, len(others), classes), device=Y.device)
 
         def score(description: Description) -> dict[str, float]:
-            embedding = condition(description, rows, Y, self.objective.epsilon).embedding
-            P = embedding.probabilities(others)
+            fitted = condition(description, rows, Y, self.objective.epsilon, weights)
+            P = fitted.embedding.probabilities(others)
             own = P[torch.arange(len(truth)), truth]
             hits = (P.argmax(dim=1) == truth).double().mean()
             return {"test_accuracy": float(hits), "test_log_loss": float(-own.log().mean())}
@@ -207,19 +248,26 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     # -- prediction -------------------------------------------------------------------
 
-    def _admitted(self, X: Any) -> Tensor:
+    def _admitted(self, X: Any) -> Any:
         check_is_fitted(self)
-        return torch.as_tensor(
-            admit_rows(self, X, self.dtype, reset=False), device=self.embedding_.weights.device
-        )
+        device = self.embedding_.weights.device
+        return admit_any(self, X, self.kernel_.takes, device, reset=False)
+
+    def _streamed(self, stream: Rows, method: Callable[[Any], np.ndarray]) -> np.ndarray:
+        check_is_fitted(self)
+        return np.concatenate([P for _, P in over_chunks(self, stream, method)])
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.decision_probabilities)
         rows = self._admitted(X)
         return _to_numpy(self.embedding_.decision_probabilities(rows))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Clip-normalized probabilities (n x m); rows sum to one, nothing is exactly zero."""
+        if (stream := as_rows(X)) is not None:
+            return self._streamed(stream, self.predict_proba)
         rows = self._admitted(X)
         P = _to_numpy(self.embedding_.probabilities(rows))
         return P / P.sum(axis=1, keepdims=True)
@@ -286,7 +334,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
     ) -> bounds.RiskBound:
         """Theorem 4 for the fitted model, every term by name.
 
-        ``domain=(low, high)``, each one number a column, is the box that inputs stay in: a
+        With weights n is their sum, so it speaks of weighted risk, and rests on weights that
+        are counts of independent rows. ``domain=(low, high)``, each one number a column, is the box that inputs stay in: a
         kernel without a supremum everywhere has one there.
         """
         check_is_fitted(self)
@@ -304,7 +353,23 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             alpha * self._norm,
             confidence,
             self.objective.epsilon if epsilon is None else epsilon,
+            self._own_weights,
         )
+
+    # -- files ------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file, whole or not at all; `torte.load` reads it.
+
+        The file holds arrays and JSON, no pickle and no code: what predicts, what was learned
+        and the history of learning, the settings, and for feature maps the sums that
+        `partial_fit` continues. The same model gives the same bytes.
+        """
+        check_is_fitted(self)
+        persistence.save(self, path)
+
+
+savable_estimator(MCEClassifier, check_classifier)
 
 
 def _to_numpy(P: Tensor) -> np.ndarray:

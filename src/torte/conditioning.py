@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torte._weights import diagonal_shift
 from torte.dual import solve_dual, supremum_or_largest
 from torte.embedding import ConditionalEmbedding, FeatureLift, KernelLift
 from torte.kernels.base import Kernel
@@ -41,8 +42,10 @@ class Conditioned(NamedTuple):
     statistics: Statistics | None
 
 
-def condition(description: Description, X: Any, Y: Tensor, epsilon: float) -> Conditioned:
-    """The embedding conditioned on all rows.
+def condition(
+    description: Description, X: Any, Y: Tensor, epsilon: float, weights: Tensor | None = None
+) -> Conditioned:
+    """The embedding conditioned on all rows, each counted as often as it weighs.
 
     Dual: ``V = (K + n lambda I)^-1 Y``, ``P = K V = Y - n lambda V``, ``trace(V' K V) = <V, P>``.
     Primal: the sums ``Z'Z`` and ``Z'Y``, block by block, then ``W = (Z'Z + n lambda I)^-1 Z'Y``.
@@ -50,22 +53,27 @@ def condition(description: Description, X: Any, Y: Tensor, epsilon: float) -> Co
     kernel, regularization = description.kernel, description.regularization
     with torch.no_grad():
         if isinstance(kernel, FeatureMap):
-            return _condition_features(kernel, regularization, X, Y, epsilon)
+            return _condition_features(kernel, regularization, X, Y, epsilon, weights)
         A = kernel.represent(X)
-        V = solve_dual(kernel, regularization, A, Y).V
-        P = Y - len(Y) * regularization * V
+        V = solve_dual(kernel, regularization, A, Y, weights=weights).V
+        P = Y - diagonal_shift(regularization, Y, weights)[..., None] * V
         squared_norm = float((V * P).sum().clamp(min=0))
         embedding = ConditionalEmbedding(KernelLift(kernel, A), V, epsilon)
         return Conditioned(embedding, P, squared_norm, float(supremum_or_largest(kernel, A)), None)
 
 
 def _condition_features(
-    features: FeatureMap, regularization: float, X: Any, Y: Tensor, epsilon: float
+    features: FeatureMap,
+    regularization: float,
+    X: Any,
+    Y: Tensor,
+    epsilon: float,
+    weights: Tensor | None,
 ) -> Conditioned:
     state = features.settle(Y)
     few = features_of(features, state, X[: min(len(Y), 1000)])
     lift = FeatureLift(features, state, few.shape[1])
-    statistics = measure(lift, X, Y)
+    statistics = measure(lift, X, Y, weights)
     embedding = condition_on_statistics(lift, statistics, regularization, epsilon)
     P = embedding.decision_probabilities(X)
     squared_norm = float(embedding.weights.square().sum())

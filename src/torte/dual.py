@@ -8,6 +8,9 @@ With ``A = K + n lambda I`` and ``V = A^-1 Y`` every objective here is a functio
 
 of rank m + |S|. It is formed block by block and handed to the kernel's own backward pass:
 no derivative of a factorization, and no second n x n matrix.
+
+Rows with weights: the shift is ``s_i = n lambda / w_i`` with n the sum of weights. All copies
+of row i together have the leverage ``1 - s_i c_i``; one of them is left out.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from torte.embedding import blocks
+from torte._weights import diagonal_shift, one_copy, part, total
+from torte.embedding import BLOCK, blocks
 from torte.errors import NoSupremum
 from torte.kernels.base import Kernel, count, rows
 from torte.objectives import Objective, Terms, square_root
@@ -34,8 +38,10 @@ class DualSolution(NamedTuple):
     memory: Tensor
 
 
-def assemble_gram(kernel: Kernel, A: Any, shift: float, out: Tensor | None = None) -> Tensor:
-    """``K + shift I`` for the rows of one representation; only its upper triangle is filled."""
+def assemble_gram(
+    kernel: Kernel, A: Any, shift: float | Tensor, out: Tensor | None = None
+) -> Tensor:
+    """``K + diag(shift)`` for the rows of one representation; only its upper triangle is filled."""
     n = count(A)
     with torch.no_grad():
         for start, stop in blocks(n, n):
@@ -54,15 +60,16 @@ def solve_dual(
     A: Any,
     Y: Tensor,
     *,
+    weights: Tensor | None = None,
     K: Tensor | None = None,
     memory: Tensor | None = None,
 ) -> DualSolution:
     """``V = (K + n lambda I)^-1 Y`` (n x m) for the rows of a representation A.
 
-    ``K`` saves the gram matrix where it is at hand already, ``memory`` an n x n allocation.
+    With ``weights`` the identity becomes ``diag(1 / w)``, and n their sum. ``K`` saves the gram matrix where it is at hand already, ``memory`` an n x n allocation.
     """
     n = len(Y)
-    shift = n * regularization
+    shift = diagonal_shift(regularization, Y, weights)
 
     def assemble(jitter: float) -> Tensor:
         nonlocal memory
@@ -79,6 +86,9 @@ def solve_dual(
         return DualSolution(factor, factor.solve(Y), memory)
 
 
+# Numbers of a gram matrix that an accelerator takes in one piece: starting many small kernels
+# costs more there than memory that is written twice.
+_WHOLE = 2**26
 _ROWS = 256  # of a sensitivity formed at a time, where only one half of it is needed
 
 
@@ -154,39 +164,46 @@ class Dual:
         Y: Tensor,
         objective: Objective,
         judged: Tensor | None = None,
-        held_out: tuple[Any, Tensor] | None = None,
+        held_out: tuple[Any, Tensor, Tensor | None] | None = None,
+        weights: Tensor | None = None,
     ) -> Terms:
         """The terms at this kernel; gradients are left in the leaves of kernel and regularization.
 
         ``judged`` are the rows that leave-one-out judges (None: all), ``held_out`` a second
-        table on which the risk is measured instead (eq. 10).
+        table, with its labels and weights, on which the risk is measured instead (eq. 10).
         """
         n = len(Y)
         whole = kernel.represent(X)
         A = _leaf(whole)
-        shift = n * regularization
-        taped = kernel.compare(A, A) if len(blocks(n, n)) == 1 else None
+        shift = diagonal_shift(regularization, Y, weights)
+        room = BLOCK if Y.device.type == "cpu" else _WHOLE
+        taped = kernel.compare(A, A) if n * n <= room else None
         alpha_squared = objective.alpha_squared(lambda: supremum_or_largest(kernel, A))
         memory = self._memory if self._memory is not None and len(self._memory) == n else None
         factor, V, self._memory = solve_dual(
-            kernel, _number(regularization), A, Y, K=taped, memory=memory
+            kernel, _number(regularization), A, Y, weights=weights, K=taped, memory=memory
         )
 
         V.requires_grad_()
-        P = Y - shift * V
-        target, C, c = Y, None, None
+        P = Y - shift[..., None] * V
+        target, counted, C, c = Y, weights, None, None
         if held_out is not None:
             others = kernel.represent(held_out[0])
-            P_judged, target = kernel.compare(others, A) @ V, held_out[1]
+            P_judged, target, counted = kernel.compare(others, A) @ V, held_out[1], held_out[2]
         elif objective.leaves_out:
             C = factor.inverse_columns(judged)
             at = torch.arange(n, device=Y.device) if judged is None else judged
             c = C[at, torch.arange(len(at), device=Y.device)].clone().requires_grad_()
-            P_judged, target = Y[at] - V[at] / c[:, None], Y[at]
+            target, counted = Y[at], part(weights, at)
+            if counted is None:
+                P_judged = target - V[at] / c[:, None]
+            else:
+                s, once = shift[at], one_copy(counted)
+                P_judged = target - V[at] * (s / (1 - once + once * s * c))[:, None]
         else:
             P_judged = P
         complexity = square_root(alpha_squared * (V * P).sum())
-        terms = objective(P_judged, target, complexity, n)
+        terms = objective(P_judged, target, complexity, total(Y, weights), counted)
         terms.objective.backward()
 
         with torch.no_grad():
@@ -194,12 +211,13 @@ class Dual:
             V = V.detach()
             U = factor.solve(G)
             g = None if c is None else c.grad
-            trace = -(U * V).sum()
-            if C is not None and g is not None:
-                trace = trace - (g * C.square().sum(dim=0)).sum()
             if regularization.requires_grad:
                 known = 0.0 if regularization.grad is None else regularization.grad
-                regularization.grad = known + n * trace
+                diagonal = -(U * V).sum(dim=1)  # of dq/dA
+                if C is not None and g is not None:
+                    diagonal.sub_(C.square() @ g)
+                slope = diagonal_shift(1.0, Y, weights)  # of the shift in lambda
+                regularization.grad = known + (slope * diagonal).sum()
         self._pull_back(kernel, A, taped, Sensitivity(U, V, C, g))
         _hand_on(A, whole)
         return Terms(*(_number(term) for term in terms))

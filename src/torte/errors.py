@@ -12,6 +12,7 @@ __all__ = [
     "InvalidInput",
     "JitterWarning",
     "MissingClassWarning",
+    "ModelFileError",
     "NoSupremum",
     "NotPositiveDefinite",
     "PrecisionWarning",
@@ -31,6 +32,10 @@ class InvalidInput(TorteError, ValueError):
 
 class BrokenDataset(TorteError, OSError):
     """A dataset could not be read or fetched, or is not the one that is recorded."""
+
+
+class ModelFileError(TorteError, ValueError):
+    """A file is not a model of torte, or not a whole one, or needs something that is not there."""
 
 
 class NoSupremum(TorteError, ValueError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,17 @@ import torch
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from torte._arrays import admit_rows, compute_device, encode_labels, generator_from
+from torte._arrays import admit_rows, compute_device, generator_from
 from torte._settings import check_settings
+from torte._targets import encode_targets, weigh
+from torte._weights import admit_weights
 from torte.conditioning import condition_on_statistics
 from torte.embedding import ConditionalEmbedding, FeatureLift
-from torte.errors import InvalidInput
+from torte.errors import InvalidInput, WideFeaturesWarning
 from torte.primal import features_of, supremum_of_features
 from torte.statistics import Statistics, measure
 
-__all__ = ["add_rows", "remove_rows"]
+__all__ = ["add_rows", "measured", "remove_rows", "solve_again", "warn_if_wide"]
 
 
 def _begin(estimator: Any, X: Any, classes: Any) -> None:
@@ -25,6 +29,11 @@ def _begin(estimator: Any, X: Any, classes: Any) -> None:
     if classes is None:
         raise InvalidInput(
             "`classes` must be given in the first call of partial_fit: all labels that will ever come."
+        )
+    if estimator.class_weight == "balanced":
+        raise InvalidInput(
+            "`class_weight` must be a dictionary or None in partial_fit, got 'balanced': how often a class will come is "
+            "not known; compute the weights with sklearn.utils.class_weight.compute_class_weight."
         )
     check_settings(estimator)
     known = np.unique(np.asarray(classes))
@@ -49,22 +58,27 @@ def _rows(estimator: BaseEstimator, X: Any, *, reset: bool, device: torch.device
     return torch.tensor(admit_rows(estimator, X, estimator.dtype, reset=reset), device=device)
 
 
-def _measured(estimator: Any, X: Any, y: Any) -> Statistics:
+def measured(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Statistics:
+    """The sums over the rows of a table, through the map that the estimator has."""
     device = estimator.embedding_.weights.device
     rows = _rows(estimator, X, reset=False, device=device)
-    codes = encode_labels(y, len(rows), estimator.classes_)
-    Y = rows.new_zeros(len(rows), len(estimator.classes_))
-    Y[torch.arange(len(rows)), torch.as_tensor(codes)] = 1.0
-    return measure(estimator.embedding_.lift, rows, Y)
+    Y = encode_targets(y, len(rows), estimator.classes_)
+    weights = admit_weights(sample_weight, len(rows))
+    if weights is not None:
+        rows, Y, weights = rows[weights > 0], Y[weights > 0], weights[weights > 0]
+    Y, weights = weigh(Y, estimator.classes_, weights, estimator.class_weight)
+    counted = None if weights is None else torch.as_tensor(weights).to(rows)
+    return measure(estimator.embedding_.lift, rows, torch.as_tensor(Y).to(rows), counted)
 
 
-def _solve(estimator: Any) -> None:
+def solve_again(estimator: Any) -> None:
+    """The embedding, its norm and its complexity from the sums as they are now."""
     lift, statistics = estimator.embedding_.lift, estimator._statistics
     epsilon = estimator.objective.epsilon
+    dtype = estimator.embedding_.weights.dtype  # the sums may be wider
     with torch.no_grad():
-        estimator.embedding_ = condition_on_statistics(
-            lift, statistics, estimator.regularization_, epsilon
-        )
+        embedding = condition_on_statistics(lift, statistics, estimator.regularization_, epsilon)
+    estimator.embedding_ = replace(embedding, weights=embedding.weights.to(dtype))
     norm = float(estimator.embedding_.weights.square().sum()) ** 0.5
     own = supremum_of_features(estimator.kernel_, lambda: statistics.largest)
     alpha_squared = float(estimator.objective.alpha_squared(lambda: own))
@@ -72,7 +86,18 @@ def _solve(estimator: Any) -> None:
     estimator._own_probabilities = None  # of rows that are no longer at hand
 
 
-def add_rows(estimator: Any, X: Any, y: Any, classes: Any, first: bool) -> None:
+def warn_if_wide(width: int, rows: float, stacklevel: int = 2) -> None:
+    """Say that a map has more features than there are rows, where it has."""
+    if width > rows:
+        warnings.warn(
+            f"`kernel` gives {width} features for {rows:.0f} rows; with fewer features than rows it is cheap, with "
+            f"more its kernel form, Linear() @ map, is the same model at less cost.",
+            WideFeaturesWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def add_rows(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any, first: bool) -> None:
     """Add a chunk to the sums and solve again."""
     if first:
         _begin(estimator, X, classes)
@@ -82,18 +107,18 @@ def add_rows(estimator: Any, X: Any, y: Any, classes: Any, first: bool) -> None:
         raise InvalidInput(
             f"`classes` must be those of the first call, {list(estimator.classes_)}, or None, got {list(classes)}."
         )
-    statistics = _measured(estimator, X, y)
+    statistics = measured(estimator, X, y, sample_weight)
     estimator._statistics = estimator._statistics + statistics
-    _solve(estimator)
+    solve_again(estimator)
 
 
-def remove_rows(estimator: Any, X: Any, y: Any) -> None:
+def remove_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
     """Take a chunk out of the sums and solve again."""
-    statistics = _measured(estimator, X, y)
+    statistics = measured(estimator, X, y, sample_weight)
     if statistics.count >= estimator._statistics.count:
         raise InvalidInput(
             f"X must hold fewer rows than were learned from, {estimator._statistics.count:.0f}, got {statistics.count:.0f}; "
             f"fit anew on what shall stay."
         )
     estimator._statistics = estimator._statistics - statistics
-    _solve(estimator)
+    solve_again(estimator)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from torte._weights import part, total
 from torte.conditioning import Description
 from torte.dual import Dual
 from torte.errors import ConvergenceWarning, InterruptedWarning
@@ -52,15 +53,17 @@ class Split(NamedTuple):
 
     X: Any
     Y: Tensor
+    weights: Tensor | None
     judged: Tensor | None = None
-    held_out: tuple[Any, Tensor] | None = None
+    held_out: tuple[Any, Tensor, Tensor | None] | None = None
 
 
-def _split(X: Any, Y: Tensor, part: Tensor) -> Split:
+def _split(X: Any, Y: Tensor, weights: Tensor | None, aside: Tensor) -> Split:
     kept = torch.ones(len(Y), dtype=torch.bool)
-    kept[part] = False
+    kept[aside] = False
     rest = kept.nonzero().squeeze(1)
-    return Split(X[rest], Y[rest], held_out=(X[part], Y[part]))
+    held_out = (X[aside], Y[aside], part(weights, aside))
+    return Split(X[rest], Y[rest], part(weights, rest), held_out=held_out)
 
 
 class Sampler:
@@ -92,11 +95,13 @@ class Problem:
         generator: torch.Generator,
         on_step: Callable[[str], None] = lambda state: None,
         score: Callable[[Description], dict[str, float]] | None = None,
+        weights: Tensor | None = None,
     ):
         if plan.rows is not None and plan.rows < len(Y):
             few = torch.randperm(len(Y), generator=generator)[: plan.rows]
-            X, Y = X[few], Y[few]
-        self.X, self.Y, self.objective, self.plan, self.generator = X, Y, objective, plan, generator
+            X, Y, weights = X[few], Y[few], part(weights, few)
+        self.X, self.Y, self.weights = X, Y, weights
+        self.objective, self.plan, self.generator = objective, plan, generator
         self.form = Primal() if isinstance(description.kernel, FeatureMap) else Dual()
         # Below this ratio of lambda to k(x, x) a factorization is mostly rounding.
         ratio = 1e-9 if Y.dtype == torch.float64 else 1e-5
@@ -119,30 +124,40 @@ class Problem:
         if self._fixed and not self.stochastic:
             return self._fixed
         batch = self.sampler.next()
-        X, Y = (self.X, self.Y) if batch is None else (self.X[batch], self.Y[batch])
+        X, Y, weights = self.X, self.Y, self.weights
+        if batch is not None:
+            X, Y, weights = X[batch], Y[batch], part(weights, batch)
         n = len(Y)
         if self.objective.folds > 1:
             parts = torch.randperm(n, generator=self.generator).chunk(self.objective.folds)
-            self._fixed = [_split(X, Y, part) for part in parts]
+            self._fixed = [_split(X, Y, weights, fold) for fold in parts]
         elif self.plan.validation_fraction > 0:
             order = torch.randperm(n, generator=self.generator)
-            self._fixed = [_split(X, Y, order[: max(1, round(self.plan.validation_fraction * n))])]
+            aside = order[: max(1, round(self.plan.validation_fraction * n))]
+            self._fixed = [_split(X, Y, weights, aside)]
         elif self.plan.left_out is not None and self.plan.left_out < n:
             judged = torch.randperm(n, generator=self.generator)[: self.plan.left_out]
-            self._fixed = [Split(X, Y, judged)]
+            self._fixed = [Split(X, Y, weights, judged)]
         else:
-            self._fixed = [Split(X, Y)]
+            self._fixed = [Split(X, Y, weights)]
         return self._fixed
 
     def evaluate(self, free: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient at the free vector; the step goes into the history."""
         splits = self._draw()
-        n = len(splits[0].Y)
+        n = total(splits[0].Y, splits[0].weights)
         built, tensors = self.parameters.build(free, self.Y.dtype, self.Y.device)
         kernel = built.kernel.in_training(self.generator)
         parts = [
             self.form.evaluate(
-                kernel, built.regularization, s.X, s.Y, self.objective, s.judged, s.held_out
+                kernel,
+                built.regularization,
+                s.X,
+                s.Y,
+                self.objective,
+                s.judged,
+                s.held_out,
+                s.weights,
             )
             for s in splits
         ]
@@ -176,9 +191,10 @@ def learn(
     generator: torch.Generator,
     on_step: Callable[[str], None] = lambda state: None,
     score: Callable[[Description], dict[str, float]] | None = None,
+    weights: Tensor | None = None,
 ) -> Learned:
     """Minimize the objective from this description on; Ctrl-C keeps the best so far."""
-    problem = Problem(description, X, Y, objective, plan, generator, on_step, score)
+    problem = Problem(description, X, Y, objective, plan, generator, on_step, score, weights)
     try:
         outcome = plan.optimizer.minimize(
             problem.evaluate, problem.parameters.start, problem.parameters.bounds

@@ -27,6 +27,9 @@ class FeatureMap(Parametric):
     (factors a matrix of landmarks, say), `apply` maps rows with what it returned.
     """
 
+    takes = "vectors"
+    pairwise = False
+
     @abstractmethod
     def apply(self, state: Any, X: Tensor) -> Tensor:
         """Features of the rows of X (n x p), on torch's tape; ``state`` is what `settle` gave."""

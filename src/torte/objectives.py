@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torte._weights import weighted_mean
 from torte.embedding import clip_normalize
 from torte.errors import InvalidInput
 from torte.parameters import Parametric
@@ -37,15 +38,17 @@ class Terms(NamedTuple):
     objective: Any
 
 
-def cross_entropy(P: Tensor, Y: Tensor, epsilon: float) -> Tensor:
+def cross_entropy(P: Tensor, Y: Tensor, epsilon: float, weights: Tensor | None = None) -> Tensor:
     """The paper's modified cross entropy, ``mean -log [f_y(x)]`` clipped to ``[epsilon, 1]``.
+
+    Of a row whose label is a distribution it is the expected one, ``-sum_c y_c log [f_c(x)]``.
 
     >>> import torch
     >>> from torte.objectives import cross_entropy
     >>> cross_entropy(torch.tensor([[0.5, 0.7], [1.2, -0.2]]), torch.eye(2), 1e-3)
     tensor(3.8005)
     """
-    return -(Y * P.clamp(epsilon, 1.0).log()).sum(dim=1).mean()
+    return weighted_mean(-(Y * P.clamp(epsilon, 1.0).log()).sum(dim=1), weights)
 
 
 def square_root(value: Tensor) -> Tensor:
@@ -53,7 +56,7 @@ def square_root(value: Tensor) -> Tensor:
     return value.clamp(min=torch.finfo(value.dtype).tiny).sqrt()
 
 
-def multiplier(tau: float | str, n: int) -> float:
+def multiplier(tau: float | str, n: float) -> float:
     """``tau`` as a number: itself, or a named multiple of e, such as ``4e`` or ``4e/n``.
 
     >>> from torte.objectives import multiplier
@@ -91,9 +94,14 @@ class Objective(Parametric):
         """The paper's ``alpha^2``: the kernel's supremum, or what the objective was given."""
         return supremum()
 
-    def __call__(self, P: Tensor, Y: Tensor, complexity: Tensor, n: int) -> Terms:
-        """The named terms, given ``p_hat`` on the judged rows and the complexity on n rows."""
-        risk = cross_entropy(P, Y, self.epsilon)
+    def __call__(
+        self, P: Tensor, Y: Tensor, complexity: Tensor, n: float, weights: Tensor | None = None
+    ) -> Terms:
+        """The named terms, given ``p_hat`` on the judged rows and the complexity on n rows.
+
+        ``weights`` are those of the judged rows.
+        """
+        risk = cross_entropy(P, Y, self.epsilon, weights)
         return Terms(risk, complexity, risk)
 
 
@@ -166,11 +174,14 @@ class RademacherBound(Objective):
     def leaves_out(self) -> bool:  # type: ignore[override]
         return self.risk == "leave-one-out"
 
-    def __call__(self, P: Tensor, Y: Tensor, complexity: Tensor, n: int) -> Terms:
+    def __call__(
+        self, P: Tensor, Y: Tensor, complexity: Tensor, n: float, weights: Tensor | None = None
+    ) -> Terms:
         if self.leaves_out:
-            risk = -(Y * clip_normalize(P, self.epsilon).log()).sum(dim=1).mean()
+            losses = -(Y * clip_normalize(P, self.epsilon).log()).sum(dim=1)
+            risk = weighted_mean(losses, weights)
         else:
-            risk = cross_entropy(P, Y, self.epsilon)
+            risk = cross_entropy(P, Y, self.epsilon, weights)
         return Terms(risk, complexity, risk + multiplier(self.tau, n) * complexity)
 
 

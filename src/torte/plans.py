@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from torte._settings import check_batch
+from torte._weights import part
 from torte.conditioning import Description
 from torte.errors import InvalidInput, MissingClassWarning
 from torte.kernels import Gaussian, Kernel, Laplacian
@@ -77,7 +78,12 @@ def _warn_of_missing_classes(size: int | None, Y: Tensor) -> None:
 
 
 def _best_start(
-    start: Description, X: Any, Y: Tensor, objective: Objective, generator: torch.Generator
+    start: Description,
+    X: Any,
+    Y: Tensor,
+    objective: Objective,
+    generator: torch.Generator,
+    weights: Tensor | None,
 ) -> Description:
     """Of some multiples of lambda the one that the objective prefers on a sample of rows.
 
@@ -87,7 +93,15 @@ def _best_start(
     values = {}
     for multiple in STARTS:
         there = dataclasses.replace(start, regularization=start.regularization * multiple)
-        problem = Problem(there, X[few], Y[few], objective, Plan(LBFGS()), generator)
+        problem = Problem(
+            there,
+            X[few],
+            Y[few],
+            objective,
+            Plan(LBFGS()),
+            generator,
+            weights=part(weights, few),
+        )
         values[multiple], _ = problem.evaluate(problem.parameters.start)
     best = min(values, key=values.__getitem__)
     return dataclasses.replace(start, regularization=start.regularization * best)
@@ -106,6 +120,7 @@ def run(
     Y: Tensor,
     generator: torch.Generator,
     score: Callable[[Description], dict[str, float]] | None,
+    weights: Tensor | None = None,
 ) -> Learned:
     """Carry out the plan: each run starts where the one before it ended."""
     n, objective = len(Y), estimator.objective
@@ -113,20 +128,24 @@ def run(
     _warn_of_missing_classes(estimator.batch_size, Y)
     runs = plan(estimator, start.kernel, n)
     if not runs:
-        problem = Problem(start, X, Y, objective, Plan(LBFGS()), generator, score=score)
+        problem = Problem(
+            start, X, Y, objective, Plan(LBFGS()), generator, score=score, weights=weights
+        )
         value, _ = problem.evaluate(problem.parameters.start)
         return Learned(start, problem.history, value)
     history: list[dict[str, float]] = []
     description, value, size = start, float("nan"), n
     if estimator.optimizer == "auto":
-        description = _best_start(start, X, Y, objective, generator)
+        description = _best_start(start, X, Y, objective, generator, weights)
     for step in runs:
         rows = step.batch_size or min(n, step.rows or n)
         if history:
             description = _for_rows(description, size, rows)
         size = rows
         with Progress("learning", step.optimizer.steps, estimator.verbose) as progress:
-            learned = learn(description, X, Y, objective, step, generator, progress.step, score)
+            learned = learn(
+                description, X, Y, objective, step, generator, progress.step, score, weights
+            )
         description, value = learned.description, learned.objective_value
         history += learned.history
         if learned.interrupted:

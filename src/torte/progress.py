@@ -24,9 +24,10 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def step(self, state: str) -> None:
-        """One more step done; ``state`` is what a reader wants to know of it."""
-        self.done += 1
+    def step(self, state: str, count: int = 1) -> None:
+        """So many more steps done; ``state`` is what a reader wants to know of them."""
+        tenth = 10 * self.done // max(10, self.total)
+        self.done += count
         if not self.verbose:
             return
         now = time.perf_counter()
@@ -41,7 +42,7 @@ class Progress:
                     flush=True,
                 )
                 self._drawn = now
-        elif self.done % max(1, self.total // 10) == 0:
+        elif 10 * self.done // max(10, self.total) > tenth:
             print(f"{self.label} {self.done}/{self.total}  {state}", file=sys.stderr, flush=True)
 
     def __exit__(

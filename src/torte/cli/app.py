@@ -14,12 +14,10 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
+app.command("datasets", epilog=f"Example: {datasets.EXAMPLE}")(datasets.datasets)
+app.command("reproduce", epilog=f"Example: {reproduce.EXAMPLE}")(reproduce.reproduce)
 
 
 @app.callback()
 def root() -> None:
     """Kernel classifiers with learned hyperparameters, for people with a table."""
-
-
-for command in (datasets, reproduce):
-    command.register(app)

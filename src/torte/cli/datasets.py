@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-__all__ = ["register"]
+__all__ = ["EXAMPLE", "datasets"]
+
+EXAMPLE = "torte datasets iris yeast --fetch"
 
 
 def datasets(
@@ -22,6 +22,9 @@ def datasets(
     The folder in the environment variable TORTE_DATA comes first, then scikit-learn, then the
     cache, then OpenML.
     """
+    from rich.console import Console
+    from rich.table import Table
+
     from torte.datasets import CATALOG, load, source
 
     table = Table("name", "rows", "columns", "classes", "from")
@@ -30,8 +33,3 @@ def datasets(
         facts = CATALOG[name]
         table.add_row(name, f"{facts.rows:,}", str(facts.columns), str(len(facts.sizes)), where)
     Console().print(table)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(datasets)

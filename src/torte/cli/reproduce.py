@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-__all__ = ["register"]
+__all__ = ["EXAMPLE", "reproduce"]
+
+EXAMPLE = "torte reproduce uci --datasets wine,ecoli --methods gmce,erm"
 
 Experiment = Literal["iris", "uci", "mnist-ard", "mnist-pixels", "mnist-conv", "all"]
 
@@ -54,8 +56,3 @@ def reproduce(
             stage=stage,
         ),
     )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(reproduce)

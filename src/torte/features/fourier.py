@@ -44,6 +44,17 @@ def _terms(kernel: Kernel) -> list[_Term]:
     return [_Term([], [kernel])]
 
 
+def _count(kernel: Kernel) -> int:
+    """``len(_terms(kernel))``, without writing out what may be exponentially many."""
+    if isinstance(kernel, Sum):
+        return _count(kernel.left) + _count(kernel.right)
+    if isinstance(kernel, Product):
+        return _count(kernel.left) * _count(kernel.right)
+    if not isinstance(kernel, Constant):
+        _stationary(kernel)
+    return 1
+
+
 def _stationary(kernel: Kernel) -> Stationary:
     """The stationary kernel inside: itself, or seen on columns, on a map, or fixed."""
     inner = kernel
@@ -97,11 +108,15 @@ class Fourier(FeatureMap):
         super().__post_init__()
         if not isinstance(self.kernel, Kernel):
             raise InvalidInput(f"`kernel` of Fourier must be a kernel, got {self.kernel!r}.")
-        terms = _terms(self.kernel)
-        if not isinstance(self.n_components, int) or self.n_components < 2 * len(terms):
+        terms = _count(self.kernel)
+        if not isinstance(self.n_components, int) or self.n_components < 2 * terms:
             raise InvalidInput(
                 f"`n_components` of Fourier must be a whole number of at least 2 for each term of the kernel "
-                f"({2 * len(terms)}), got {self.n_components!r}."
+                f"({2 * terms}), got {self.n_components!r}."
+            )
+        if self.omega is not None and len(self.omega) != terms:
+            raise InvalidInput(
+                f"`omega` of Fourier must hold the frequencies of each of {terms} terms, got {len(self.omega)}."
             )
 
     def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:

@@ -20,9 +20,17 @@ from torte.parameters import Leaf, positive
 __all__ = ["Polynomials"]
 
 
+_MOST, _DEGREE = 50_000, 100
+
+
 @cache
 def _monomials(d: int, degree: int) -> tuple[tuple[tuple[int, ...], float], ...]:
     """Every product of at most ``degree`` columns, with its multinomial coefficient."""
+    if max(degree, d) > _MOST or degree > _DEGREE or math.comb(d + degree, degree) > _MOST:
+        raise InvalidInput(
+            f"`degree` {degree} of Polynomials makes too many features of {d} columns; at most {_MOST} and "
+            f"degree {_DEGREE} are possible. Use the kernel Polynomial({degree}), which needs none of them."
+        )
     found = []
     for k in range(degree + 1):
         for columns in combinations_with_replacement(range(d), k):
@@ -59,12 +67,7 @@ class Polynomials(FeatureMap):
         return Polynomial(self.degree, self.gamma, self.coef0)
 
     def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
-        count = math.comb(X.shape[1] + self.degree, self.degree)
-        if count > 50_000:
-            raise InvalidInput(
-                f"`degree` {self.degree} of Polynomials makes {count} features of {X.shape[1]} columns, which is too many; "
-                f"use the kernel Polynomial({self.degree}), which needs none of them."
-            )
+        _monomials(X.shape[1], self.degree)  # raises where they are too many
         return self.substitute({("gamma",): 1.0 / X.shape[1]}) if self.gamma is None else self
 
     def leaves(self) -> Iterator[Leaf]:

@@ -3,6 +3,7 @@
 from torte.kernels.algebra import Constant, Power, Product, Sum
 from torte.kernels.base import Kernel
 from torte.kernels.dot import Linear, Polynomial
+from torte.kernels.precomputed import Precomputed
 from torte.kernels.stationary import (
     Gaussian,
     Laplacian,
@@ -13,6 +14,7 @@ from torte.kernels.stationary import (
     RationalQuadratic,
     Stationary,
 )
+from torte.kernels.strings import Spectrum
 from torte.kernels.views import Composed, Fixed, On
 from torte.parameters import fraction, positive, real
 
@@ -31,8 +33,10 @@ __all__ = [
     "Periodic",
     "Polynomial",
     "Power",
+    "Precomputed",
     "Product",
     "RationalQuadratic",
+    "Spectrum",
     "Stationary",
     "Sum",
     "fraction",

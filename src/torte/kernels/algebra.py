@@ -45,12 +45,10 @@ class Constant(Kernel):
 
     value: float = positive(1.0)
 
+    takes = "anything"
+
     def represent(self, X: Any) -> Any:
-        return (
-            torch.empty(len(X), 0, dtype=X.dtype, device=X.device)
-            if isinstance(X, Tensor)
-            else torch.empty(len(X), 0)
-        )
+        return torch.empty(len(X), 0, dtype=X.dtype, device=X.device)
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return torch.as_tensor(self.value, dtype=A.dtype, device=A.device).expand(len(A), len(B))

@@ -16,18 +16,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torte.errors import NoSupremum
+from torte.errors import InvalidInput, NoSupremum
 from torte.maps import Domain, FeatureMap
+from torte.objects import Objects, Pairs, Records, cut, items_of
 from torte.parameters import Parametric
 
-__all__ = ["Domain", "Kernel", "count", "rows"]
+__all__ = ["Domain", "Kernel", "count", "rows", "wrap"]
 
 
 def rows(representation: Any, start: int, stop: int) -> Any:
-    """Rows ``start:stop`` of a representation: of a tensor, a sequence, or a tuple of such."""
-    if isinstance(representation, tuple):
-        return tuple(rows(part, start, stop) for part in representation)
-    return representation[start:stop]
+    """Rows ``start:stop`` of a representation: of a tensor, a `Part`, or a tuple of such."""
+    return cut(representation, slice(start, stop))
 
 
 def count(representation: Any) -> int:
@@ -51,6 +50,37 @@ class Kernel(Parametric):
     array([[2., 1.],
            [1., 2.]])
     """
+
+    @property
+    def takes(self) -> str:
+        """What its rows are: "vectors", "objects", "pairs" (similarities), "columns" or "records".
+
+        A kernel on objects says ``takes = "objects"`` and is given `torte.objects.Objects`; a
+        composite takes what its parts take. "columns" are some of a vector's, "records" have
+        columns of any kind.
+        """
+        parts = [getattr(self, part.name) for part in fields(self)]
+        each = {part.takes for part in parts if isinstance(part, Kernel)} - {"anything"}
+        if not each:
+            return "vectors"
+        if len(each) == 1:
+            return each.pop()
+        if each == {"vectors", "columns"}:
+            return "vectors"
+        if each != {"columns", "records"}:
+            raise InvalidInput(
+                f"`kernel` {self!r} has parts on {' and on '.join(sorted(each))}, and X can be only one of these; give X "
+                f"as a data frame and say with .on() which columns each part sees."
+            )
+        return "records"
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether some part takes "pairs": cross-validation must then cut both sides of X."""
+        parts = [getattr(self, part.name) for part in fields(self)]
+        return self.takes == "pairs" or any(
+            part.pairwise for part in parts if isinstance(part, Kernel)
+        )
 
     @abstractmethod
     def compare(self, A: Any, B: Any) -> Tensor:
@@ -99,14 +129,12 @@ class Kernel(Parametric):
         return self.norms(self.represent(X))
 
     def __call__(self, X: Any, Y: Any = None) -> Any:
-        """The gram matrix: of NumPy arrays as a NumPy array, of tensors as a tensor."""
-        if not isinstance(X, np.ndarray):
+        """The gram matrix: of NumPy arrays and objects as a NumPy array, of tensors as a tensor."""
+        if isinstance(X, Tensor):
             return self.gram(X, Y)
         with torch.no_grad():
-            tensors = [
-                torch.as_tensor(np.asarray(T, dtype=np.float64)) for T in (X, X if Y is None else Y)
-            ]
-            return self.gram(*tensors).contiguous().numpy()
+            A = wrap(X, self.takes)
+            return self.gram(A, None if Y is None else wrap(Y, self.takes)).contiguous().numpy()
 
     # -- arithmetic: the classes are in algebra.py and views.py, which import this one -----
 
@@ -148,6 +176,18 @@ class Kernel(Parametric):
     def fix(self, *names: str) -> Kernel:
         """The kernel with these hyperparameters kept as they are; all of them without a name."""
         return Parametric.registry["Fixed"](self, names)  # type: ignore[call-arg, return-value]
+
+
+def wrap(X: Any, takes: str) -> Any:
+    """Rows as a kernel takes them, in float64."""
+    if isinstance(X, (Objects, Pairs, Records)):
+        return X
+    if takes == "objects":
+        return Objects(items_of(X))
+    if takes == "records":
+        return Records.of(X)
+    values = torch.as_tensor(np.asarray(X, dtype=np.float64))
+    return Pairs(values) if takes == "pairs" else values
 
 
 def _lift(operand: Any) -> Any:

@@ -14,6 +14,7 @@ from torte.errors import InvalidInput
 from torte.kernels.algebra import text
 from torte.kernels.base import Domain, Kernel
 from torte.maps import FeatureMap
+from torte.objects import Records
 from torte.parameters import Leaf
 
 __all__ = ["Composed", "Fixed", "On"]
@@ -47,12 +48,18 @@ class On(Kernel):
         if whole:
             object.__setattr__(self, "positions", self.columns)
 
+    @property
+    def takes(self) -> str:
+        return "columns" if self.kernel.takes in ("vectors", "columns") else "records"
+
     def _select(self, X: Any) -> Any:
         if self.positions is None:
             raise InvalidInput(
                 f"`columns` {self.columns!r} of .on() are names, which are found in the data frame "
                 f"given to fit; use positions to evaluate the kernel on an array."
             )
+        if isinstance(X, Records):
+            return X.select(self.positions, self.kernel.takes)
         return X[:, list(self.positions)]
 
     def prepare(self, X: Any, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
@@ -71,9 +78,10 @@ class On(Kernel):
                 )
             positions = tuple(list(columns or []).index(c) for c in self.columns)
         assert positions is not None
-        if max(positions) >= X.shape[1]:
+        width = len(X.names) if isinstance(X, Records) else X.shape[1]
+        if max(positions) >= width:
             raise InvalidInput(
-                f"`columns` of .on() asks for position {max(positions)}, but X has {X.shape[1]} columns."
+                f"`columns` of .on() asks for position {max(positions)}, but X has {width} columns."
             )
         here = self.substitute({("positions",): positions})
         names = None if columns is None else [columns[p] for p in positions]
@@ -106,6 +114,8 @@ class Composed(Kernel):
 
     kernel: Kernel
     features: FeatureMap
+
+    takes = "vectors"  # those that the map takes
 
     def prepare(self, X: Any, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
         features = self.features.prepare(X, columns, generator)

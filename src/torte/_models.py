@@ -1,0 +1,172 @@
+"""What a fitted estimator consists of in a model file, and what it must be to be one again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from torte._forms import Recipe, savable
+from torte._settings import check_settings
+from torte.embedding import ConditionalEmbedding, FeatureLift, KernelLift
+from torte.errors import InvalidInput
+from torte.features import Module, Nystroem
+from torte.kernels import Kernel
+from torte.maps import FeatureMap
+from torte.parameters import Parametric
+from torte.statistics import Statistics
+
+__all__ = ["check_classifier", "savable_estimator"]
+
+COLUMNS = 2**24  # of a table; more is no table
+LANDMARKS = 2**13  # of a map inside a kernel: the square of so many numbers is 512 MiB
+
+savable(Statistics)
+savable(KernelLift)
+savable(ConditionalEmbedding)
+# What a map settled on follows from the map: `check_classifier` makes it anew.
+savable(
+    FeatureLift,
+    lambda lift: {"features": lift.features, "width": lift.width},
+    lambda fields: FeatureLift(state=None, **fields),
+)
+
+
+def _random_state(fields: dict[str, Any]) -> np.random.RandomState:
+    source = np.random.RandomState(0)
+    source.set_state(fields["state"])
+    return source
+
+
+savable(np.random.RandomState, lambda source: {"state": source.get_state()}, _random_state)
+
+
+# -- networks: weights and buffers are data, the recipe is the caller's ----------------
+
+
+def _module_state(features: Module) -> dict[str, Any]:
+    assert features.recipe is not None
+    buffers = {} if features.module is None else dict(features.module.named_buffers())
+    return {"recipe": Recipe(features.recipe), "weights": features.weights, "buffers": buffers}
+
+
+def _module_from(fields: dict[str, Any]) -> Module:
+    recipe, weights, buffers = fields["recipe"], fields["weights"], fields["buffers"]
+    if weights is None:
+        return Module(recipe)
+    fresh = Module(recipe).prepare(torch.zeros(2, 0), None, torch.Generator())
+    assert fresh.module is not None
+    assert fresh.weights is not None
+    own = dict(fresh.module.named_buffers())
+    shapes = {name: buffer.shape for name, buffer in buffers.items()}
+    if fresh.weights.shape != weights.shape or {k: v.shape for k, v in own.items()} != shapes:
+        raise InvalidInput(
+            f"`recipe` makes a module of {fresh.weights.size} weights with the buffers {sorted(own)}, and the file "
+            f"holds {weights.size} weights and the buffers {sorted(shapes)}; give the recipe that was fitted"
+        )
+    for name, buffer in own.items():
+        buffer.copy_(buffers[name])
+    return dataclasses.replace(fresh, weights=weights)
+
+
+savable(Module, _module_state, _module_from)
+
+
+# -- estimators: settings, and what fit set ---------------------------------------------
+
+
+def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator: None) -> None:
+    """Let a scikit-learn estimator be stored: its parameters, and every attribute that fit set.
+
+    ``check(estimator)`` completes what was read, and raises where it is not a fitted estimator.
+    """
+
+    def state(estimator: Any) -> Mapping[str, Any]:
+        check_is_fitted(estimator)
+        settings = estimator.get_params(deep=False)
+        fitted = {name: value for name, value in vars(estimator).items() if name not in settings}
+        return {"settings": settings, "fitted": fitted}
+
+    def restore(fields: dict[str, Any]) -> Any:
+        estimator = cls(**fields["settings"])
+        for name, value in fields["fitted"].items():
+            if hasattr(cls, name):
+                raise InvalidInput(f"it gives {name!r}, which is no result of a fit")
+            setattr(estimator, name, value)
+        check(estimator)
+        return estimator
+
+    savable(cls, state, restore)
+
+
+REQUIRED: dict[str, Any] = {
+    "kernel_": (Kernel, FeatureMap),
+    "regularization_": float,
+    "complexity_": float,
+    "classes_": np.ndarray,
+    "embedding_": ConditionalEmbedding,
+    "_norm": float,
+    "_own_probabilities": (np.ndarray, type(None)),
+    "_statistics": (Statistics, type(None)),
+}
+OPTIONAL: dict[str, Any] = {
+    "history_": list,
+    "n_iter_": int,
+    "objective_value_": float,
+    "n_features_in_": int,
+    "feature_names_in_": np.ndarray,
+}
+
+
+def check_classifier(model: Any) -> None:
+    """Settle the feature map of a model that was read, and raise unless its parts fit together."""
+    check_settings(model)
+    have = vars(model)
+    for name, types in (REQUIRED | {k: t for k, t in OPTIONAL.items() if k in have}).items():
+        _demand(isinstance(have.get(name), types), f"`{name}` is a {type(have.get(name)).__name__}")
+    embedding, classes, d = model.embedding_, model.classes_, have.get("n_features_in_")
+    weights, lift, statistics = embedding.weights, embedding.lift, model._statistics
+    _demand(classes.ndim == 1 and len(classes) > 1, f"`classes_` has the shape {classes.shape}")
+    _demand(
+        weights.shape == (lift.width, len(classes)) and bool(torch.isfinite(weights).all()),
+        f"its weights are {tuple(weights.shape)} numbers, or not all finite",
+    )
+    _demand(0 < embedding.epsilon < 1, f"its floor of probabilities is {embedding.epsilon}")
+    landmarks = LANDMARKS
+    if isinstance(lift, FeatureLift):
+        p, m = weights.shape
+        sums = statistics is not None and (statistics.gram.shape, statistics.cross.shape)
+        _demand(sums == ((p, p), (p, m)), "the sums over its rows do not fit its weights")
+        landmarks = max(landmarks, p)
+    for part in _parts(lift.features if isinstance(lift, FeatureLift) else lift.kernel):
+        if isinstance(part, Nystroem) and part.points is not None:
+            _demand(len(part.points) <= landmarks, f"it has {len(part.points)} landmarks")
+    if isinstance(lift, FeatureLift):
+        lift = dataclasses.replace(lift, state=lift.features.settle(weights))
+        model.embedding_ = dataclasses.replace(embedding, lift=lift)
+    if d is not None:
+        _demand(0 < d <= COLUMNS, f"it has {d} columns")
+        _demand(
+            "feature_names_in_" not in have or model.feature_names_in_.shape == (d,),
+            "its columns are not named one by one",
+        )
+        if all(type(part).__module__.startswith("torte.") for part in _parts(model.kernel_)):
+            model.embedding_.decision_probabilities(weights.new_zeros(1, d))  # fits as a whole
+
+
+def _demand(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise InvalidInput(otherwise)
+
+
+def _parts(value: Parametric) -> Iterator[Parametric]:
+    """A kernel or map, and all that it is made of."""
+    yield value
+    for field in dataclasses.fields(value):
+        part = getattr(value, field.name)
+        if isinstance(part, Parametric):
+            yield from _parts(part)

@@ -1,0 +1,70 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from torte.errors import InvalidInput
+
+__all__ = ["atomic", "check_writable"]
+
+
+def _refused(path: Path, reason: str) -> InvalidInput:
+    return InvalidInput(f"`{path}` cannot be written: {reason}.")
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise `InvalidInput` where a file could not be written, before the work for it begins."""
+    path = Path(path)
+    folder = path.parent
+    if path.is_dir():
+        raise _refused(path, "it is a folder")
+    if not folder.is_dir():
+        raise _refused(path, f"there is no folder {str(folder)!r}")
+    if not os.access(path if path.exists() and not path.is_file() else folder, os.W_OK):
+        raise _refused(path, "permission denied")
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside ``path``, renamed to it at the end; removed on any exception.
+
+    >>> import tempfile, pathlib
+    >>> from torte.tabular import atomic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder, "result.txt")
+    ...     with atomic(target) as there:
+    ...         _ = there.write_text("whole")
+    ...     target.read_text(), len(list(pathlib.Path(folder).iterdir()))
+    ('whole', 1)
+    """
+    path = Path(path)
+    check_writable(path)
+    if path.exists() and not path.is_file():  # a device or a pipe: nothing to rename
+        yield path
+        return
+    path = path.resolve()  # a link stays a link
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise _refused(path, str(error.strerror).lower()) from error
+    os.close(handle)
+    there = Path(name)
+    try:
+        yield there
+        there.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        os.replace(there, path)
+    except OSError as error:
+        raise _refused(path, str(error.strerror or error).lower()) from error
+    finally:
+        there.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
