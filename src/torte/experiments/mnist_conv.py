@@ -129,7 +129,7 @@ def measure(settings: Settings) -> None:
     """Train both heads to the number of epochs asked for, from their checkpoints on."""
     device = compute_device(settings.device)
     epochs = settings.epochs or (2 if settings.quick else EPOCHS)
-    count, tests, batch = (1200, 1000, 200) if settings.quick else (60_000, 10_000, 6000)
+    count, tests, batch = (600, 500, 200) if settings.quick else (60_000, 10_000, 6000)
     X, y, X_test, y_test = (torch.as_tensor(part, device=device) for part in mnist())
     shape = (-1, 1, 28, 28)
     images = (
