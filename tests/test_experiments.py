@@ -16,10 +16,11 @@ from sklearn.model_selection import KFold
 from typer.testing import CliRunner
 
 from torte.cli.app import app
-from torte.errors import InvalidInput
+from torte.errors import InterruptedWarning, InvalidInput
 from torte.experiments import Settings, figures, folds, iris, methods, mnist_conv, reproduce, uci
 from torte.experiments.processes import completed
 from torte.experiments.records import Record, rounded
+from torte.learning import Problem
 
 
 def data() -> None:
@@ -204,6 +205,21 @@ def test_results_of_another_protocol_are_not_added_to(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["some.json"]
     with pytest.raises(InvalidInput, match=r"holds results of the protocol {'seed': 0}"):
         Record(path, {"seed": 1})
+
+
+def test_an_interrupted_fit_is_no_result(monkeypatch):
+    data()
+    evaluate, calls = Problem.evaluate, []
+
+    def interrupted(self, free):
+        calls.append(free)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return evaluate(self, free)
+
+    monkeypatch.setattr(Problem, "evaluate", interrupted)
+    with pytest.raises(InterruptedWarning):
+        uci.run_fold(uci.Fold("wine", "gmce", 0, "adam", 5, 0, "cpu"))
 
 
 def test_rounding_reaches_every_depth():

@@ -11,7 +11,7 @@ from torte import datasets
 from torte.classifier import MCEClassifier
 from torte.experiments.folds import unit_range
 from torte.experiments.methods import paper_bound
-from torte.experiments.records import Record, environment
+from torte.experiments.records import Record, environment, heard
 from torte.experiments.settings import Settings
 from torte.kernels import Gaussian
 from torte.optimizers import Adam
@@ -50,7 +50,9 @@ def measure(settings: Settings) -> None:
             objective=paper_bound(),
             optimizer=Adam(0.01, max_iter=steps),
             device=settings.device,
-        ).fit(X, y, monitor=(X_test, y_test))
+        )
+        with heard():
+            model.fit(X, y, monitor=(X_test, y_test))
         entry = {
             "before": 100 * model.history_[0]["test_accuracy"],
             "after": 100 * float((model.predict(X_test) == y_test).mean()),

@@ -25,7 +25,7 @@ EPOCHS = 1000
 BATCHES = 10  # of GMCE-SGD in an epoch
 PAPER = ("gmce", "gmce-sgd", "cen-1", "cen-2", "erm", "cv", "med")
 LEARNED = ("gmce", "cen-1", "cen-2", "erm", "cv")  # on all rows: an optimizer can be chosen
-OURS = ("default", "svc", "gpc", "forest", "boosting")
+OURS = ("default", "network", "svc", "gpc", "forest", "boosting")
 LAYERS = {"cen-1": (16, 32, 8), "cen-2": (96, 32)}
 # Accuracy in per cent, mean and deviation over ten folds.
 PUBLISHED = {
@@ -91,6 +91,8 @@ def _ours(method: str, seed: int, device: str) -> Any:
     """Estimators that get the columns as they are, and scale them where they need it."""
     if method == "default":
         return MCEClassifier(random_state=seed, device=device)
+    if method == "network":
+        return MCEClassifier(Network(), random_state=seed, device=device)
     if method == "forest":
         return RandomForestClassifier(500, random_state=seed)
     if method == "boosting":

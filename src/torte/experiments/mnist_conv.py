@@ -69,7 +69,7 @@ class Run:
         self.adam = torch.optim.Adam(parameters, lr=0.01)
         self.entries: list[dict[str, float]] = []
         if checkpoint.exists():
-            kept = torch.load(checkpoint, map_location=device, weights_only=True)
+            kept = torch.load(checkpoint, map_location="cpu", weights_only=True)
             self.body.load_state_dict(kept["body"])
             self.last.load_state_dict(kept["last"])
             self.adam.load_state_dict(kept["adam"])

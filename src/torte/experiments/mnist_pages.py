@@ -70,8 +70,8 @@ def present_ard(settings: Settings) -> list[Comparison]:
             table(["", "paper", "ours"], lines),
             "Seconds of a fit (fits ran side by side: the size is right, it is no benchmark):",
             table(header, [[str(n), *(cell(m, n, "seconds", "{:.3g}") for m in methods)] for n in sizes]),
-            f"The paper does not print the number of steps; here it is {steps} of Adam at 0.1, with the "
-            "multiplier `4e/n`. Training images are taken in the order of the authors' code, which "
+            f"The paper does not print the number of steps; here it is {steps} of Adam at 0.1 (its authors' "
+            "script for 5000 images has 300), with the multiplier `4e/n`. Training images are taken in the order of the authors' code, which "
             "puts the first 5000 behind all others. Rivals: scikit-learn's SVC as it comes, for it "
             "cannot learn its kernel, and its Gaussian process classifier (Laplace, isotropic) up to "
             "1000 images, where ten processes of n^3 a step are still bearable.",

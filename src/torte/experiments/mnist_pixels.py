@@ -15,7 +15,7 @@ from torte.conditioning import Description
 from torte.experiments.images import mnist
 from torte.experiments.methods import paper_bound
 from torte.experiments.processes import completed
-from torte.experiments.records import Record, environment
+from torte.experiments.records import Record, environment, heard
 from torte.experiments.settings import Settings
 from torte.kernels import Gaussian
 from torte.learning import Plan, learn
@@ -58,7 +58,8 @@ def run_group(group: Group) -> dict[str, Any]:
     plan = Plan(Adam(0.1, max_iter=group.steps), batch_size=group.batch)
     generator = torch.Generator().manual_seed(group.seed)
     began = time.perf_counter()
-    learned = learn(start, rows, Y, paper_bound(), plan, generator).description
+    with heard():
+        learned = learn(start, rows, Y, paper_bound(), plan, generator).description
     seconds = time.perf_counter() - began
     model = MCEClassifier(
         learned.kernel,

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import platform
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,17 +15,31 @@ from typing import Any
 import torch
 
 import torte
-from torte.errors import InvalidInput
+from torte._arrays import compute_device
+from torte.errors import InterruptedWarning, InvalidInput
 
-__all__ = ["Record", "environment", "rounded"]
+__all__ = ["Record", "environment", "heard", "rounded"]
+
+
+@contextmanager
+def heard() -> Iterator[list[warnings.WarningMessage]]:
+    """What is said of single fits (jitter, small batches, rare classes) is kept, not shown.
+
+    A fit that was interrupted is no result: its warning is raised.
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        warnings.simplefilter("error", InterruptedWarning)
+        yield said
 
 
 def environment(device: str) -> dict[str, str]:
     """Versions and hardware that a measurement depends on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    where = {"device": device}
-    if device.startswith("cuda"):
-        where["accelerator"] = torch.cuda.get_device_name(torch.device(device))
+    computes = compute_device(device)
+    where = {"device": computes.type}
+    if computes.type == "cuda":
+        where["accelerator"] = torch.cuda.get_device_name(computes)
     return {
         "torte": torte.__version__,
         "python": platform.python_version(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +14,7 @@ import numpy as np
 from torte import datasets
 from torte.experiments import folds, methods
 from torte.experiments.processes import completed
-from torte.experiments.records import Record, environment
+from torte.experiments.records import Record, environment, heard
 from torte.experiments.settings import Settings
 
 __all__ = ["DATASETS", "measure", "results"]
@@ -67,9 +66,7 @@ def run_fold(fold: Fold) -> dict[str, Any]:
         device=fold.device,
     )
     began = time.perf_counter()
-    # What is said of single fits (jitter, small batches, rare classes) is counted and kept.
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
+    with heard() as said:
         model.fit(X[train], y[train])
         seconds = time.perf_counter() - began
         P = model.predict_proba(X[test])

@@ -17,7 +17,8 @@ __all__ = ["present"]
 
 NAMES = {
     "gmce": "GMCE", "gmce-sgd": "GMCE-SGD", "cen-1": "CEN-1", "cen-2": "CEN-2", "erm": "ERM",
-    "cv": "CV", "med": "MED", "default": "`MCEClassifier()`", "svc": "SVC, grid search",
+    "cv": "CV", "med": "MED", "default": "`MCEClassifier()`",
+    "network": "`MCEClassifier(Network())`", "svc": "SVC, grid search",
     "gpc": "Gaussian process", "forest": "random forest", "boosting": "histogram boosting",
 }  # fmt: skip
 Results = dict[str, dict[str, dict[str, np.ndarray]]]
@@ -99,10 +100,12 @@ def _means(runs: Results) -> str:
         theirs = {
             r: float(np.mean([methods.PUBLISHED[r][n][0] for n in shared])) for r in (row, "gmce")
         }
-        side = "below" if ours[row] < ours["gmce"] else "not below"
+        above = ours[row] >= ours["gmce"]
+        why = f" {NOT_BELOW[row]}" if above else ""
+        side = "not below" if above else "below"
         lines.append(
             f"- {NAMES[row]}: {ours[row]:.1f} % in the mean of {len(shared)} datasets, {side} GMCE's "
-            f"{ours['gmce']:.1f} %; in the paper {theirs[row]:.1f} % and {theirs['gmce']:.1f} %."
+            f"{ours['gmce']:.1f} %; in the paper {theirs[row]:.1f} % and {theirs['gmce']:.1f} %.{why}"
         )
     return "\n".join(lines)
 
@@ -120,6 +123,15 @@ def _distances(runs: Results) -> str:
     )
 
 
+# Said where a rival is not below GMCE in the mean, as it is in the paper.
+NOT_BELOW = {
+    "erm": "Why is not known: without the complexity term nothing but the number of steps keeps "
+    "the model simple.",
+    "cv": "Why: it is not the paper's CV, which is not described. Here every hyperparameter "
+    "follows the exact gradient of the held-out cross entropy, at five solves a step, and this "
+    "measures on yeast what the risk of the training rows cannot.",
+    "med": "Why is not known.",
+}
 NOTES = """## What the paper leaves open, and what was done
 
 - The objective. The paper prints `mean loss + 4e r`; the authors' code minimizes the sum of the
