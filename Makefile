@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test test-all check bench tables clean
+.PHONY: demo test test-all check bench tables fuzz clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: pyproject.toml constraints.txt
@@ -32,6 +32,9 @@ bench: $(VENV)/.ready         ## speed as ratios in one run, into benchmarks/res
 
 tables: $(VENV)/.ready        ## accuracy and log loss on the tables in TORTE_DATA
 	$(RUN) benchmarks/tables.py
+
+fuzz: $(VENV)/.ready          ## ten thousand mutated model files
+	$(RUN) -m pytest -n 0 -s -m slow tests/test_model_file_fuzz.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torte.features import Standardize
 from torte.kernels import (
+    Categories,
     Constant,
     Gaussian,
     Kernel,
@@ -48,11 +49,13 @@ KERNELS = [
     Polynomial(2, gamma=0.4),
     Polynomial(3, coef0=0.0),
     Constant(0.3),
+    Categories(0.4),
     Cosine(0.6),
     Linear() + 0.5,
     2.0 * Gaussian(0.5),
     2.0 * Gaussian(1.0) * Linear() + 0.3 * Matern32(2.0).on(0, 2),
     Gaussian(1.0) * (Linear() + 0.5) * 0.7,
+    Laplacian(1.1).on(2) * Categories((0.6, 0.3)).on(0, 1) + 0.2,
     (Gaussian(1.0) + 0.5) ** 2,
     0.5 * Cosine(0.3) + Gaussian(1.0).on(1),
     (Gaussian(1.0, ard=True) + 0.1 * Linear()) @ Standardize(),

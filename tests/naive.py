@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 
 import numpy as np
 
@@ -43,6 +45,10 @@ def periodic(x, y, length, period):
         for a, b, s in zip(x, y, length, strict=True)
     )
     return math.exp(-2 * total)
+
+
+def categories(x, y, similarity):
+    return math.prod(s if a != b else 1.0 for a, b, s in zip(x, y, similarity, strict=True))
 
 
 def linear(x, y):
@@ -95,3 +101,59 @@ def central_differences(function, at, step=1e-5):
         far = function(at + 2 * move) - function(at - 2 * move)
         gradient[i] = (8 * near - far) / (12 * step)
     return gradient
+
+
+def _cosine(p, q):
+    dot = sum(value * q.get(piece, 0.0) for piece, value in p.items())
+    return (
+        dot / math.sqrt(sum(v * v for v in p.values()) * sum(v * v for v in q.values()))
+        if p and q
+        else 0.0
+    )
+
+
+def spectrum(x, y, lengths, weights):
+    """Weighted cosines of substring counts, normalized by the weights of lengths that fit."""
+
+    def counts(s, length):
+        return Counter(s[i : i + length] for i in range(len(s) - length + 1))
+
+    total = sum(
+        w * _cosine(counts(x, n), counts(y, n)) for n, w in zip(lengths, weights, strict=True)
+    )
+    own = [sum(w for n, w in zip(lengths, weights, strict=True) if len(s) >= n) for s in (x, y)]
+    return total / math.sqrt(own[0] * own[1]) if own[0] and own[1] else 0.0
+
+
+def subsequence(x, y, length, decay):
+    """Every choice of places, one after another."""
+
+    def features(s):
+        found = {}
+        for places in itertools.combinations(range(len(s)), length):
+            u = tuple(s[i] for i in places)
+            found[u] = found.get(u, 0.0) + decay ** (places[-1] - places[0] + 1)
+        return found
+
+    return _cosine(features(x), features(y))
+
+
+def weisfeiler_lehman(G, H, weights, label=None, edge_label=None):
+    """Nested tuples instead of digests."""
+
+    def counts(graph):
+        kinds = {v: graph.nodes[v][label] if label else graph.degree(v) for v in graph}
+        for _ in weights:
+            yield Counter(kinds.values())
+            kinds = {
+                v: (
+                    kinds[v],
+                    tuple(
+                        sorted((str(graph.edges[v, u].get(edge_label)), kinds[u]) for u in graph[v])
+                    ),
+                )
+                for v in graph
+            }
+
+    both = zip(weights, counts(G), counts(H), strict=True)
+    return sum(w * _cosine(p, q) for w, p, q in both) / sum(weights)

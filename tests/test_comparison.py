@@ -57,7 +57,7 @@ def test_every_baseline_learns_from_a_mixed_table(mixed):
 
 def test_folds_and_errors_are_those_of_scikit_learn(mixed):
     frame, y = mixed
-    model = baselines(frame)["logistic regression"]
+    model = baselines(frame)["logistic-regression"]
     record = compare({"a": model}, frame, y, folds=4, seed=3)["a"]
     split = StratifiedKFold(4, shuffle=True, random_state=3)
     theirs = cross_val_score(model, frame, y, cv=split, scoring="accuracy")
@@ -68,11 +68,11 @@ def test_folds_and_errors_are_those_of_scikit_learn(mixed):
 
 def test_a_seed_gives_the_same_and_weights_count(mixed):
     frame, y = mixed
-    models = {"a": baselines(frame, seed=5)["random forest"].set_params(model__n_estimators=20)}
+    models = {"a": baselines(frame, seed=5)["random-forest"].set_params(model__n_estimators=20)}
     once, again = (compare(models, frame, y, folds=2)["a"].out_of_fold for _ in range(2))
     assert (once == again).all()
     heavy = np.where(y == "big", 100.0, 1.0)
-    lines = {"a": baselines(frame)["logistic regression"]}
+    lines = {"a": baselines(frame)["logistic-regression"]}
     even = compare(lines, frame, y, folds=2)["a"].out_of_fold[:, 0].mean()
     uneven = compare(lines, frame, y, folds=2, weights=heavy)["a"].out_of_fold[:, 0].mean()
     assert uneven > even + 0.1

@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/guide.md")
+ALL = ("README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
+PAGES = [page for page in ALL if "```python" in (ROOT / page).read_text(encoding="utf-8")]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -34,7 +35,7 @@ def test_python_blocks_run_and_print_what_is_said(page, tmp_path, monkeypatch, c
             assert printed == block[2]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/notation.md"])
+@pytest.mark.parametrize("page", ALL)
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -18,6 +18,7 @@ from laws import KERNELS, Cosine
 from torte.errors import InvalidInput, NoSupremum
 from torte.features import Standardize
 from torte.kernels import (
+    Categories,
     Constant,
     Gaussian,
     Kernel,
@@ -52,6 +53,7 @@ LENGTHS = (0.5, 1.0, 2.0)
             Periodic(LENGTHS, period=1.7),
             lambda x, y: naive.periodic(x, y, LENGTHS, 1.7),
         ),
+        (Categories((0.3, 0.5, 0.9)), lambda x, y: naive.categories(x, y, (0.3, 0.5, 0.9))),
         (Linear(), naive.linear),
         (Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * naive.linear(x, y) + 2) ** 3),
         (Constant(0.4), lambda x, y: 0.4),
@@ -62,6 +64,31 @@ def test_values_are_the_definition(kernel, twin, points):
     X = points[0].numpy()
     np.testing.assert_allclose(kernel(X, X[:5]), naive.gram(twin, X, X[:5]), atol=1e-7)
     np.testing.assert_allclose(kernel(X), naive.gram(twin, X, X), atol=1e-12, rtol=1e-7)
+
+
+def test_categories_are_equal_or_not(generator):
+    codes = torch.randint(4, (40, 3), generator=generator).double()
+    similarity = (0.3, 0.5, 0.9)
+    K = naive.gram(lambda x, y: naive.categories(x, y, similarity), codes.numpy(), codes.numpy())
+    kernel = Categories(similarity)
+    np.testing.assert_allclose(kernel(codes.numpy()), K, atol=1e-12)
+    renamed = torch.tensor([7.0, -1.0, 0.5, 1e9], dtype=torch.float64)[codes.long()]
+    assert_close(kernel.gram(renamed), kernel.gram(codes))
+    new = torch.tensor([[9.0, 1.0, 9.0]], dtype=torch.float64)
+    expected = 0.3 * 0.9 * torch.where(codes[:, 1] == 1.0, 1.0, 0.5).double()
+    assert_close(kernel.gram(new, codes)[0], expected)
+    assert float(kernel.gram(new)) == pytest.approx(1.0)
+
+
+def test_similarities_start_from_the_data(generator):
+    codes = torch.tensor([[0.0, 5.0, 1.0], [1.0, 5.0, 2.0]] * 10, dtype=torch.float64)
+    prepared = Categories().prepare(codes, None, generator)
+    assert prepared.similarity == pytest.approx((np.exp(-1.0),) * 3)
+    four = codes[:, [0, 2, 0, 2]]
+    assert Categories().prepare(four, None, generator).similarity[0] == pytest.approx(np.exp(-0.5))
+    assert Categories(0.4).prepare(codes, None, generator) == Categories(0.4)
+    with pytest.raises(InvalidInput, match="2 entries, but its input has 3 columns"):
+        Categories((0.2, 0.3)).prepare(codes, None, generator)
 
 
 @everyone
@@ -191,6 +218,7 @@ def test_suprema():
         (lambda: Gaussian("a"), "`length_scale` of Gaussian must be .* got 'a'"),
         (lambda: Gaussian((1.0, float("nan"))), "`length_scale` of Gaussian"),
         (lambda: Gaussian(()), "`length_scale` of Gaussian"),
+        (lambda: Categories(1.5), "`similarity` of Categories must be a number strictly between 0"),
         (lambda: Constant(0.0), "`value` of Constant must be a positive number"),
         (lambda: RationalQuadratic(alpha=0), "`alpha` of RationalQuadratic"),
         (lambda: Polynomial(0), "`degree` of Polynomial must be a whole number"),

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torte.classifier import MCEClassifier
     from torte.persistence import load
+    from torte.tables import TableClassifier
 
-__all__ = ["MCEClassifier", "load"]
+__all__ = ["MCEClassifier", "TableClassifier", "load"]
 __version__ = "0.1.0"
 
 # Imported when one is first asked for: `torte --help` need not wait for torch. All at once,
 # for `load` knows the classes that have been imported.
-_HOMES = {"MCEClassifier": "torte.classifier", "load": "torte.persistence"}
+_HOMES = {
+    "MCEClassifier": "torte.classifier",
+    "TableClassifier": "torte.tables",
+    "load": "torte.persistence",
+}
 _ROOMS = ("errors", "features", "kernels", "objectives", "optimizers", "persistence")
 
 

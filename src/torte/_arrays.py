@@ -124,6 +124,7 @@ def _admit_pairs(estimator: Any, X: Any, device: torch.device, reset: bool) -> P
 
 def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> np.ndarray:
     """X as a finite two-dimensional array of floats, checked against what fit saw."""
+    _demand_cells(X)
     try:
         rows = validate_data(
             estimator, X, reset=reset, dtype=np.dtype(dtype), ensure_all_finite=False, allow_nd=True
@@ -142,6 +143,19 @@ def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> 
         )
     _demand_finite(estimator, rows)
     return np.require(rows, requirements="W")  # torch shares memory, and warns of read-only one
+
+
+def _demand_cells(X: Any) -> None:
+    shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
+    if len(shape) == 2 and shape[0] == 0:
+        raise InvalidInput(
+            f"X must have at least one row, got 0 sample(s) (shape={shape}); see whether a filter took them all."
+        )
+    if len(shape) == 2 and shape[1] == 0:
+        raise InvalidInput(
+            f"X must have at least one column, got 0 feature(s) (shape={shape}) while a minimum of 1 is required; "
+            f"see whether a selection took them all."
+        )
 
 
 def _column_name(estimator: BaseEstimator | None, position: int, X: Any = None) -> str:

@@ -50,6 +50,10 @@ def safetensors() -> Any:
 def write_atomically(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
     """Put ``data`` at ``path`` as a whole or not at all: a file beside it, flushed, then renamed."""
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; give the path of a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {path} does not exist; make {target.parent} first.")
     part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
     try:
         with open(part, "xb") as file:

@@ -27,7 +27,7 @@ from torte.parameters import Parametric
 
 __all__ = ["Decoder", "Encoder", "NeedsMore", "Recipe", "savable"]
 
-DEPTH = 200  # levels of nesting; a sum of 100 kernels has 100
+LEVELS = 250  # of JSON objects and arrays in one another; a sum of 100 kernels has about 100
 TEXTS = 2**26  # characters of an array of texts, each as long as the longest
 KIND = "$"
 T = TypeVar("T", bound=type)
@@ -101,10 +101,10 @@ class Encoder:
         self._shared: dict[int, tuple[Any, Any]] = {}  # arrays by identity, and their forms
         self._recipe: Recipe | None = None
 
-    def form(self, value: Any, path: tuple[str, ...]) -> Any:
-        """The JSON form of a value; ``path`` is where it was found."""
-        if len(path) > DEPTH:
-            raise InvalidInput(f"a model file holds at most {DEPTH} levels of nesting, got more.")
+    def form(self, value: Any, path: tuple[str, ...] = (), level: int = 0) -> Any:
+        """The JSON form of a value, found at ``path`` and put ``level`` objects and arrays deep."""
+        if level > LEVELS:
+            raise InvalidInput(f"a model file holds at most {LEVELS} levels of nesting, got more.")
         if isinstance(value, np.generic):
             value = value.item()
         if value is None or type(value) in (bool, int, str):
@@ -116,24 +116,28 @@ class Encoder:
                 self._shared[id(value)] = (value, self._array(value, path))
             return self._shared[id(value)][1]
         if type(value) in (tuple, list):
-            items = [self.form(item, (*path, str(i))) for i, item in enumerate(value)]
+            inside = level + (1 if type(value) is tuple else 2)
+            items = [self.form(item, (*path, str(i)), inside) for i, item in enumerate(value)]
             return items if type(value) is tuple else {KIND: "list", "items": items}
         if type(value) is dict:
-            pairs = [[self.form(k, path), self.form(v, (*path, str(k)))] for k, v in value.items()]
+            pairs = [
+                [self.form(k, path, level + 3), self.form(v, (*path, str(k)), level + 3)]
+                for k, v in value.items()
+            ]
             return {KIND: "dict", "items": pairs}
         if isinstance(value, Recipe):
             return self._recipe_of(value)
-        return self._registered(value, path)
+        return self._registered(value, path, level + 1)
 
-    def _registered(self, value: Any, path: tuple[str, ...]) -> Any:
+    def _registered(self, value: Any, path: tuple[str, ...], level: int) -> Any:
         cls = type(value)
         stored = _stored(cls.__name__)
         if stored is None or stored.cls is not cls:
             raise _refusal(value, path)
         if cls.__module__.partition(".")[0] not in ("torte", "numpy"):
             self.modules[cls.__name__] = cls.__module__
-        parts = {key: self.form(part, (*path, key)) for key, part in stored.state(value).items()}
-        return {KIND: cls.__name__, **parts}
+        parts = stored.state(value).items()
+        return {KIND: cls.__name__} | {k: self.form(v, (*path, k), level) for k, v in parts}
 
     def _recipe_of(self, value: Recipe) -> Any:
         if self._recipe is not None and self._recipe.make is not value.make:
@@ -167,7 +171,7 @@ class Encoder:
     def _texts(self, value: np.ndarray, path: tuple[str, ...]) -> Any:
         if not all(part is None or isinstance(part, (str, int, float)) for part in value):
             raise _refusal(value, path)
-        items = [self.form(part, path) for part in value.tolist()]
+        items = [self.form(part) for part in value.tolist()]
         return {KIND: "texts", "items": items, "fixed": value.dtype.kind == "U"}
 
 
@@ -194,26 +198,26 @@ class Decoder:
         self.arrays, self.modules, self.device, self.recipe = arrays, modules, device, recipe
         self._made: dict[tuple[Any, ...], Any] = {}
         self._kinds: dict[str, Callable[[dict[str, Any], int], Any]] = {
-            "float": lambda form, depth: float(form["text"]),
-            "list": lambda form, depth: list(self.value(form["items"], depth)),
-            "dict": lambda form, depth: dict(self.value(form["items"], depth)),
-            "tensor": lambda form, depth: self._array(form),
-            "array": lambda form, depth: self._array(form),
-            "texts": lambda form, depth: _texts(form["items"], form["fixed"]),
-            "recipe": lambda form, depth: self._given_recipe(),
+            "float": lambda form, level: float(form["text"]),
+            "list": lambda form, level: list(self.value(form["items"], level)),
+            "dict": lambda form, level: dict(self.value(form["items"], level)),
+            "tensor": lambda form, level: self._array(form),
+            "array": lambda form, level: self._array(form),
+            "texts": lambda form, level: _texts(form["items"], form["fixed"]),
+            "recipe": lambda form, level: self._given_recipe(),
         }
 
-    def value(self, form: Any, depth: int) -> Any:
+    def value(self, form: Any, level: int) -> Any:
         """The value of a JSON form."""
-        if depth > 2 * DEPTH:
+        if level > LEVELS:
             raise InvalidInput("it is nested too deeply")
         if isinstance(form, list):
-            return tuple(self.value(item, depth + 1) for item in form)
+            return tuple(self.value(item, level + 1) for item in form)
         if not isinstance(form, dict):
             return form
         kind = form[KIND]
         if kind in self._kinds:
-            return self._kinds[kind](form, depth + 1)
+            return self._kinds[kind](form, level + 1)
         stored = _stored(kind)
         if stored is None:
             home = self.modules.get(kind, "another version of torte")
@@ -221,7 +225,7 @@ class Decoder:
                 f"needs the class {str(kind)[:100]!r} of {str(home)[:100]}, which is not known here; import the module that "
                 f"defines it before torte.load."
             )
-        parts = {key: self.value(part, depth + 1) for key, part in form.items() if key != KIND}
+        parts = {key: self.value(part, level + 1) for key, part in form.items() if key != KIND}
         return stored.restore(parts)
 
     def _array(self, form: dict[str, Any]) -> Any:

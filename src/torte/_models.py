@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils.validation import check_is_fitted
 
 from torte._forms import Recipe, savable
 from torte._settings import check_settings
@@ -36,13 +35,29 @@ savable(
 )
 
 
+# -- sources of randomness, where they stand ---------------------------------------------
+
+BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+
+
 def _random_state(fields: dict[str, Any]) -> np.random.RandomState:
     source = np.random.RandomState(0)
     source.set_state(fields["state"])
     return source
 
 
+def _random_generator(fields: dict[str, Any]) -> np.random.Generator:
+    kind = fields["state"]["bit_generator"]
+    _demand(kind in BIT_GENERATORS, f"it names the bit generator {str(kind)[:100]!r}")
+    source = getattr(np.random, kind)(0)
+    source.state = fields["state"]
+    return np.random.Generator(source)
+
+
 savable(np.random.RandomState, lambda source: {"state": source.get_state()}, _random_state)
+savable(
+    np.random.Generator, lambda source: {"state": source.bit_generator.state}, _random_generator
+)
 
 
 # -- networks: weights and buffers are data, the recipe is the caller's ----------------
@@ -82,11 +97,11 @@ savable(Module, _module_state, _module_from)
 def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator: None) -> None:
     """Let a scikit-learn estimator be stored: its parameters, and every attribute that fit set.
 
-    ``check(estimator)`` completes what was read, and raises where it is not a fitted estimator.
+    ``check(estimator)`` completes what was read, and raises where it is not a fitted estimator;
+    one that was not fitted, as a parameter of another, is its parameters.
     """
 
     def state(estimator: Any) -> Mapping[str, Any]:
-        check_is_fitted(estimator)
         settings = estimator.get_params(deep=False)
         fitted = {name: value for name, value in vars(estimator).items() if name not in settings}
         return {"settings": settings, "fitted": fitted}
@@ -97,7 +112,8 @@ def savable_estimator(cls: type, check: Callable[[Any], None] = lambda estimator
             if hasattr(cls, name):
                 raise InvalidInput(f"it gives {name!r}, which is no result of a fit")
             setattr(estimator, name, value)
-        check(estimator)
+        if fields["fitted"]:
+            check(estimator)
         return estimator
 
     savable(cls, state, restore)
@@ -131,6 +147,7 @@ def check_classifier(model: Any) -> None:
     embedding, classes, d = model.embedding_, model.classes_, have.get("n_features_in_")
     weights, lift, statistics = embedding.weights, embedding.lift, model._statistics
     _demand(classes.ndim == 1 and len(classes) > 1, f"`classes_` has the shape {classes.shape}")
+    _demand(weights.dtype == getattr(torch, model.dtype), f"its weights are {weights.dtype}")
     _demand(
         weights.shape == (lift.width, len(classes)) and bool(torch.isfinite(weights).all()),
         f"its weights are {tuple(weights.shape)} numbers, or not all finite",

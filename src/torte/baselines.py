@@ -19,9 +19,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-__all__ = ["BASELINES", "baselines"]
+__all__ = ["baselines"]
 
-BASELINES = ("logistic regression", "random forest", "gradient boosting", "LightGBM")
 _NUMBERS = make_column_selector(dtype_include=["number", "bool"])
 _DATES = make_column_selector(dtype_include=["datetime", "datetimetz"])
 _LEVELS = make_column_selector(dtype_exclude=["number", "bool", "datetime", "datetimetz"])
@@ -75,13 +74,13 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, Pipeline]:
     >>> import pandas as pd
     >>> from torte.baselines import baselines
     >>> list(baselines(pd.DataFrame({"size": [1.0], "color": ["red"]})))[:3]
-    ['logistic regression', 'random forest', 'gradient boosting']
+    ['logistic-regression', 'random-forest', 'gradient-boosting']
     """
     levels = list(range(len(_LEVELS(frame))))  # in the order of _for_trees
     found: dict[str, tuple[Any, Any]] = {
-        "logistic regression": (_for_lines(), LogisticRegression(max_iter=1000)),
-        "random forest": (_for_trees(), RandomForestClassifier(300, random_state=seed, n_jobs=-1)),
-        "gradient boosting": (
+        "logistic-regression": (_for_lines(), LogisticRegression(max_iter=1000)),
+        "random-forest": (_for_trees(), RandomForestClassifier(300, random_state=seed, n_jobs=-1)),
+        "gradient-boosting": (
             _for_trees(),
             HistGradientBoostingClassifier(categorical_features=levels, random_state=seed),
         ),
@@ -90,7 +89,7 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, Pipeline]:
         from lightgbm import LGBMClassifier
 
         booster = LGBMClassifier(random_state=seed, verbose=-1, categorical_column=levels, n_jobs=0)
-        found["LightGBM"] = (_for_trees(), booster)
+        found["lightgbm"] = (_for_trees(), booster)
     return {
         name: Pipeline([("encoding", encoding), ("model", model)])
         for name, (encoding, model) in found.items()

@@ -157,7 +157,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = as_rows(X, y, arrays=isinstance(self.kernel, FeatureMap))
         if rows is not None:
-            fit_rows(self, rows, monitor)
+            fit_rows(self, rows, sample_weight, monitor)
             return self
         check_settings(self)
         # Also where the caller has switched gradients off.

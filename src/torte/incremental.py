@@ -21,7 +21,14 @@ from torte.errors import InvalidInput, WideFeaturesWarning
 from torte.primal import features_of, supremum_of_features
 from torte.statistics import Statistics, measure
 
-__all__ = ["add_rows", "measured", "remove_rows", "solve_again", "warn_if_wide"]
+__all__ = [
+    "add_rows",
+    "demand_fixed_weights",
+    "measured",
+    "remove_rows",
+    "solve_again",
+    "warn_if_wide",
+]
 
 
 def _begin(estimator: Any, X: Any, classes: Any) -> None:
@@ -29,11 +36,6 @@ def _begin(estimator: Any, X: Any, classes: Any) -> None:
     if classes is None:
         raise InvalidInput(
             "`classes` must be given in the first call of partial_fit: all labels that will ever come."
-        )
-    if estimator.class_weight == "balanced":
-        raise InvalidInput(
-            "`class_weight` must be a dictionary or None in partial_fit, got 'balanced': how often a class will come is "
-            "not known; compute the weights with sklearn.utils.class_weight.compute_class_weight."
         )
     check_settings(estimator)
     known = np.unique(np.asarray(classes))
@@ -58,8 +60,18 @@ def _rows(estimator: BaseEstimator, X: Any, *, reset: bool, device: torch.device
     return torch.tensor(admit_rows(estimator, X, estimator.dtype, reset=reset), device=device)
 
 
+def demand_fixed_weights(estimator: Any) -> None:
+    """Raise `InvalidInput` where the weights of classes depend on rows still to come."""
+    if estimator.class_weight == "balanced":
+        raise InvalidInput(
+            "`class_weight` must be a dictionary or None in partial_fit and where rows come in parts, got 'balanced': how "
+            "often a class will come is not known; compute the weights with sklearn.utils.class_weight.compute_class_weight."
+        )
+
+
 def measured(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Statistics:
     """The sums over the rows of a table, through the map that the estimator has."""
+    demand_fixed_weights(estimator)
     device = estimator.embedding_.weights.device
     rows = _rows(estimator, X, reset=False, device=device)
     Y = encode_targets(y, len(rows), estimator.classes_)

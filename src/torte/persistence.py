@@ -32,7 +32,7 @@ def save(value: Any, path: str | os.PathLike[str]) -> None:
     2.0 * Gaussian(length_scale=0.5)
     """
     encoder = Encoder()
-    form = encoder.form(value, ())
+    form = encoder.form(value)
     contents = {
         "torte": importlib.metadata.version("torte"),
         "torch": torch.__version__,
@@ -73,10 +73,11 @@ def load(
     >>> bool((same.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
+    wanted = None if device is None else compute_device(device)
     arrays, contents = _container.read(path)
     try:
-        where = compute_device(contents["device"] if device is None else device)
-        return Decoder(arrays, contents["modules"], where, recipe).value(contents["value"], 0)
+        there = wanted or compute_device(contents["device"])
+        return Decoder(arrays, contents["modules"], there, recipe).value(contents["value"], 0)
     except NeedsMore as error:
         raise ModelFileError(f"{path} {error}") from error
     except Exception as error:  # the parts do not make a model, in whatever way

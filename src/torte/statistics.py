@@ -44,6 +44,10 @@ class Statistics:
         dtype = torch.float32 if self.gram.device.type == "mps" else torch.float64
         return Statistics(self.gram.to(dtype), self.cross.to(dtype), self.count, self.largest)
 
+    def to(self, device: torch.device) -> Statistics:
+        """The same on a device."""
+        return Statistics(self.gram.to(device), self.cross.to(device), self.count, self.largest)
+
     def solve(self, regularization: float) -> Tensor:
         """``W = (Z'Z + n lambda I)^-1 Z'Y`` (p x m)."""
         return factorize_gram(self.gram, self.count * regularization).solve(self.cross)

@@ -53,12 +53,13 @@ class Voice:
                 self._out.print(Text("  ") + line, highlight=False)
 
     def table(self, columns: Iterable[str], rows: Iterable[Iterable[Any]], title: str = "") -> None:
-        """A table; the first column is text, the others are right-aligned."""
+        """A table; the first column and those without a name are text, the others numbers."""
         if self.silent:
             return
         drawn = Table(title=title or None, title_justify="left", title_style="bold", box=None)
         for i, column in enumerate(columns):
-            drawn.add_column(escape(column), justify="right" if i else "left", overflow="fold")
+            right = i > 0 and column != ""
+            drawn.add_column(escape(column), justify="right" if right else "left", overflow="fold")
         for row in rows:
             drawn.add_row(*(escape(str(cell)) for cell in row))
         self._out.print(drawn, highlight=False)

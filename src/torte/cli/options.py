@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Categorical",
     "ClassWeight",
     "Delimiter",
     "Drop",
@@ -19,6 +20,7 @@ __all__ = [
     "Seed",
     "Table",
     "Target",
+    "Verbose",
     "Weight",
 ]
 
@@ -38,6 +40,14 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(
         "--drop", help="A column to leave out, for instance a key; repeatable.", metavar="COLUMN"
+    ),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--categorical",
+        help="A column of numbers that are names, for instance codes; repeatable.",
+        metavar="COLUMN",
     ),
 ]
 Weight = Annotated[
@@ -83,3 +93,6 @@ Missing = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also print how learning went, in ten steps.")
+]

@@ -28,15 +28,15 @@ class _Term(NamedTuple):
     factors: list[Kernel]
 
 
-def _terms(kernel: Kernel) -> list[_Term]:
+def expanded(kernel: Kernel) -> list[_Term]:
     """The kernel as a sum of products of constants and stationary kernels."""
     if isinstance(kernel, Sum):
-        return _terms(kernel.left) + _terms(kernel.right)
+        return expanded(kernel.left) + expanded(kernel.right)
     if isinstance(kernel, Product):
         return [
             _Term(a.constants + b.constants, a.factors + b.factors)
-            for a in _terms(kernel.left)
-            for b in _terms(kernel.right)
+            for a in expanded(kernel.left)
+            for b in expanded(kernel.right)
         ]
     if isinstance(kernel, Constant):
         return [_Term([kernel], [])]
@@ -45,7 +45,7 @@ def _terms(kernel: Kernel) -> list[_Term]:
 
 
 def _count(kernel: Kernel) -> int:
-    """``len(_terms(kernel))``, without writing out what may be exponentially many."""
+    """``len(expanded(kernel))``, without writing out what may be exponentially many."""
     if isinstance(kernel, Sum):
         return _count(kernel.left) + _count(kernel.right)
     if isinstance(kernel, Product):
@@ -121,7 +121,7 @@ class Fourier(FeatureMap):
 
     def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
         kernel = self.kernel.prepare(X, columns, generator)
-        terms = _terms(kernel)
+        terms = expanded(kernel)
         pairs = [
             len(part) for part in np.array_split(np.arange(self.n_components // 2), len(terms))
         ]
@@ -142,7 +142,7 @@ class Fourier(FeatureMap):
         # The draws of a rational quadratic kernel depend on alpha, so alpha stays as it was.
         mixed = any(
             isinstance(_stationary(f), RationalQuadratic)
-            for t in _terms(self.kernel)
+            for t in expanded(self.kernel)
             for f in t.factors
         )
         for leaf in super().leaves():
@@ -162,7 +162,7 @@ class Fourier(FeatureMap):
 
     def apply(self, state: Any, X: Tensor) -> Tensor:
         features = []
-        for term, omega in zip(_terms(self.kernel), state, strict=True):
+        for term, omega in zip(expanded(self.kernel), state, strict=True):
             variance = torch.ones((), dtype=X.dtype, device=X.device)
             for constant in term.constants:
                 variance = variance * constant.value

@@ -24,7 +24,7 @@ _MOST, _DEGREE = 50_000, 100
 
 
 @cache
-def _monomials(d: int, degree: int) -> tuple[tuple[tuple[int, ...], float], ...]:
+def monomials(d: int, degree: int) -> tuple[tuple[tuple[int, ...], float], ...]:
     """Every product of at most ``degree`` columns, with its multinomial coefficient."""
     if max(degree, d) > _MOST or degree > _DEGREE or math.comb(d + degree, degree) > _MOST:
         raise InvalidInput(
@@ -67,7 +67,7 @@ class Polynomials(FeatureMap):
         return Polynomial(self.degree, self.gamma, self.coef0)
 
     def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
-        _monomials(X.shape[1], self.degree)  # raises where they are too many
+        monomials(X.shape[1], self.degree)  # raises where they are too many
         return self.substitute({("gamma",): 1.0 / X.shape[1]}) if self.gamma is None else self
 
     def leaves(self) -> Iterator[Leaf]:
@@ -80,7 +80,7 @@ class Polynomials(FeatureMap):
         )
         full = not bool(coef0.detach() > 0)
         features = []
-        for columns, ways in _monomials(X.shape[1], self.degree):
+        for columns, ways in monomials(X.shape[1], self.degree):
             if full and len(columns) < self.degree:
                 continue
             value = (ways * gamma ** len(columns) * coef0 ** (self.degree - len(columns))).sqrt()

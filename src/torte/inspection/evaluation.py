@@ -13,7 +13,7 @@ from torte.entropy import clip_normalized_entropy
 from torte.inspection.calibration import Reliability, reliability
 from torte.inspection.models import Inspected
 
-__all__ = ["Evaluation", "Scores", "evaluate"]
+__all__ = ["Evaluation", "Scores", "evaluate", "judge"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +53,21 @@ def evaluate(inspected: Inspected, X: Any, y: Any = None) -> Evaluation:
     True
     """
     P = inspected.model.predict_proba(X)
-    predicted = P.argmax(axis=1)
-    scores = None
-    if y is not None:
-        classes = inspected.model.classes_
-        codes = encode_labels(y, len(P), classes)
+    codes = None if y is None else encode_labels(y, len(P), inspected.model.classes_)
+    return judge(P, codes)
+
+
+def judge(P: np.ndarray, codes: np.ndarray | None) -> Evaluation:
+    """Probabilities (n x m), scored where the position of each row's class is known."""
+    predicted, scores = P.argmax(axis=1), None
+    if codes is not None:
         own = P[np.arange(len(P)), codes]
         scores = Scores(
             codes,
             float((predicted == codes).mean()),
             float(-np.log(own).mean()),
             float((np.square(P).sum(axis=1) - 2 * own + 1).mean()),
-            confusion_matrix(codes, predicted, labels=np.arange(len(classes))),
+            confusion_matrix(codes, predicted, labels=np.arange(P.shape[1])),
             reliability(codes, P),
         )
     return Evaluation(P, clip_normalized_entropy(P), predicted, scores)

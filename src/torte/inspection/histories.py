@@ -36,7 +36,7 @@ def curves(inspected: Inspected) -> Curves:
     >>> list(curves(inspect_model(model)).series)
     ['risk', 'complexity', 'objective']
     """
-    history = inspected.engine.history_
+    history = inspected.history
     if not history:
         raise InvalidInput(
             "`estimator` has no history: partial_fit learns nothing but weights; call fit to learn hyperparameters."
@@ -52,29 +52,51 @@ def curves(inspected: Inspected) -> Curves:
     return Curves(series, (0, *map(int, again)), float(clock[ends].sum()))
 
 
-def plan_of(inspected: Inspected) -> list[tuple[str, str]]:
-    """What was carried out to fit the model, as (name, value) lines.
+def _told(name: str, value: Any) -> str:
+    if name == "memory":
+        return f"{value / 2**30:.3g} GiB"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
-    ``plan_`` of the model says it in full; without one the arguments and the history do.
+
+def plan_of(inspected: Inspected) -> list[tuple[str, str]]:
+    """The plan that was chosen, how it went and what it cost, as (name, value) lines.
+
+    The one place that reads ``plan_`` (which solver, why, from which estimates) and
+    ``solution_`` (how the system was solved), by their ``to_dict``; a model without them has
+    its rows, evaluations and seconds.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from torte import MCEClassifier
+    >>> from torte.inspection import inspect_model, plan_of
+    >>> model = MCEClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> dict(plan_of(inspect_model(model)))["training rows"]
+    '150'
     """
     engine = inspected.engine
-    lines: list[tuple[str, Any]] = [
-        ("optimizer", engine.optimizer),
-        ("batch size", engine.batch_size or "chosen by the plan"),
-        ("solver", engine.solver),
-        ("precision", engine.dtype),
-        ("device", engine.device),
-    ]
-    plan = getattr(engine, "plan_", None)
-    if plan is not None:
-        lines.append(("plan", plan))
+    lines = []
+    for attribute, prefix in (("plan_", ""), ("solution_", "solution: ")):
+        stated = getattr(engine, attribute, None)
+        fields = {} if stated is None else dict(stated.to_dict())
+        routes = fields.pop("routes", ())
+        lines += [
+            (prefix + name.replace("_", " "), _told(name, value))
+            for name, value in fields.items()
+            if value is not None
+        ]
+        lines += [
+            (
+                f"estimate: {route['solver']} ({route['precision']})",
+                f"{_told('memory', route['memory'])}, {_told('seconds', route['seconds'])} s",
+            )
+            for route in routes
+        ]
     if inspected.n_rows is not None:
         lines.append(("training rows", f"{inspected.n_rows:,}"))
-    if engine.history_:
+    if inspected.history:
         found = curves(inspected)
         lines += [
             ("evaluations of the objective", f"{engine.n_iter_:,}"),
-            ("runs of learning", len(found.starts)),
+            ("runs of learning", str(len(found.starts))),
             ("seconds of learning", f"{found.seconds:.2f}"),
         ]
-    return [(name, str(value)) for name, value in lines]
+    return lines

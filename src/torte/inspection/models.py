@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from torte._arrays import admit_rows
+from torte._arrays import admit_any
 from torte.classifier import MCEClassifier
 from torte.errors import InvalidInput
+from torte.tables import TableClassifier
 
 __all__ = ["Inspected", "inspect_model"]
 
@@ -32,17 +32,44 @@ class Inspected:
 
     @property
     def n_rows(self) -> int | None:
-        """Rows that the model was fitted on; None where only their sums were kept."""
-        own = self.engine._own_probabilities
-        return None if own is None else len(own)
+        """Rows that the model was fitted on, by their weights; None where that was not kept."""
+        if self.engine._own_probabilities is not None:
+            return round(float(self.engine._own_weights.sum()))
+        statistics = self.engine._statistics
+        return None if statistics is None else round(statistics.count)
 
-    def rows(self, X: Any) -> np.ndarray:
-        """A user's table as the numbers that the kernel sees (n x d)."""
-        return admit_rows(self.engine, self.encode(X), self.engine.dtype, reset=False)
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """One record a step of learning; empty after partial_fit alone, which learns weights only."""
+        return getattr(self.engine, "history_", [])
+
+    @property
+    def takes(self) -> str:
+        """What one row is: "vectors" of numbers, "records" of a frame, "objects", or "pairs"."""
+        takes = self.engine.kernel_.takes
+        return "vectors" if takes == "columns" else takes
+
+    def rows(self, X: Any) -> Any:
+        """A user's table as the kernel takes it; of vectors a tensor (n x d)."""
+        device = self.engine.embedding_.weights.device
+        return admit_any(self.engine, self.encode(X), self.takes, device, reset=False)
 
 
-def _same(X: Any) -> Any:
-    return X
+def _encode(encoder: Any, engine: MCEClassifier) -> Callable[[Any], Any]:
+    """From a user's table to the engine's: with names where the engine was given names."""
+    names = getattr(engine, "feature_names_in_", None)
+
+    def encode(X: Any) -> Any:
+        if encoder is None:
+            return X
+        encoded = encoder.transform(X)
+        if names is None or hasattr(encoded, "columns"):
+            return encoded
+        import pandas as pd  # the encoder that gave names to an array has imported it
+
+        return pd.DataFrame(encoded, columns=names)
+
+    return encode
 
 
 def inspect_model(model: Any) -> Inspected:
@@ -55,6 +82,10 @@ def inspect_model(model: Any) -> Inspected:
     ('column 0', 'column 1', 'column 2', 'column 3')
     """
     encoder = None
+    if isinstance(model, TableClassifier):
+        check_is_fitted(model)
+        columns = tuple(map(str, model.encoder_.get_feature_names_out()))
+        return Inspected(model, model.classifier_, columns, model.encoded)
     if isinstance(model, Pipeline):
         encoder, engine = (model[:-1] if len(model) > 1 else None), model[-1]
     else:
@@ -70,6 +101,6 @@ def inspect_model(model: Any) -> Inspected:
     if names is None and encoder is not None and len(encoder.get_feature_names_out()):
         names = encoder.get_feature_names_out()
     if names is None:
-        names = [f"column {i}" for i in range(engine.n_features_in_)]
-    encode = _same if encoder is None else encoder.transform
-    return Inspected(model, engine, tuple(map(str, names)), encode)
+        plain = engine.kernel_.takes in ("objects", "pairs")  # rows without columns
+        names = [] if plain else [f"column {i}" for i in range(engine.n_features_in_)]
+    return Inspected(model, engine, tuple(map(str, names)), _encode(encoder, engine))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ from torch import Tensor
 from torte.embedding import KernelLift
 from torte.errors import InvalidInput
 from torte.features import Fourier, Nystroem, Standardize
+from torte.inspection.columns import crossed, table, take
 from torte.inspection.models import Inspected
-from torte.inspection.tabular import crossed, table, take
 from torte.kernels import Composed, Constant, Kernel, On, Product, Stationary
 
 __all__ = ["Relevance", "combined", "image_shape", "movement", "relevance"]
@@ -76,22 +76,22 @@ def _stationary(
             yield from _stationary(part, represented, columns, variance)
 
 
-def _kernel_and_rows(inspected: Inspected, rows: np.ndarray | None) -> tuple[Kernel | None, Any]:
+def _kernel_and_rows(inspected: Inspected, rows: Any) -> tuple[Kernel | None, Any]:
     """The kernel that compares the table's columns, and rows as it represents them, where there are any."""
     kernel, lift = inspected.engine.kernel_, inspected.engine.embedding_.lift
     inner = kernel.kernel if isinstance(kernel, (Fourier, Nystroem)) else kernel
     if not isinstance(inner, Kernel):
         return None, None
-    weights = inspected.engine.embedding_.weights
     if rows is not None:
         few = np.random.default_rng(0).permutation(len(rows))[:_SPREAD_ROWS]
         with torch.no_grad():
-            return inner, inner.represent(torch.as_tensor(rows[few]).to(weights))
+            return inner, inner.represent(rows[few])
     if isinstance(lift, KernelLift):
         return inner, lift.anchors
     if isinstance(kernel, Nystroem):
         with torch.no_grad():
-            return inner, inner.represent(torch.as_tensor(kernel.points).to(weights))
+            like = inspected.engine.embedding_.weights
+            return inner, inner.represent(torch.as_tensor(kernel.points).to(like))
     return inner, None
 
 
@@ -101,10 +101,10 @@ def _spread(A: Tensor, d: int) -> np.ndarray:
     return np.sqrt(variance.reshape(-1, d).sum(axis=0))
 
 
-def relevance(inspected: Inspected, rows: np.ndarray | None = None) -> list[Relevance]:
+def relevance(inspected: Inspected, rows: Any = None) -> list[Relevance]:
     """The stationary parts of the learned kernel with their columns' relevance.
 
-    Spreads are those of ``rows``, or of the rows that the model keeps. A part with one length
+    Spreads are those of ``rows``, as `Inspected.rows` gives them, or of the rows that the model keeps. A part with one length
     scale for all columns is left out where no spread is known: it says nothing of columns.
 
     >>> from sklearn.datasets import load_iris
@@ -146,11 +146,12 @@ def combined(parts: list[Relevance], d: int) -> np.ndarray:
     return total / sum(part.variance for part in parts)
 
 
-def movement(inspected: Inspected, X: Any) -> np.ndarray:
+def movement(inspected: Inspected, X: Any, positions: Sequence[int] | None = None) -> np.ndarray:
     """How far predictions move when one column of a row is taken from another row.
 
     The mean total variation ``sum_c |p_c(x) - p_c(x')| / 2`` over rows, one number from 0 to 1 a
-    column of X. It asks the model, not its length scales, so any kernel and any map has it.
+    column of X, or for each of the columns at some ``positions``. It asks the model, not its
+    length scales, so any kernel and any map has it.
 
     >>> import numpy as np
     >>> from torte import MCEClassifier
@@ -163,12 +164,14 @@ def movement(inspected: Inspected, X: Any) -> np.ndarray:
     """
     rng = np.random.default_rng(0)
     found = table(X)
-    few = rng.permutation(len(found.index))[: _MOVED_ROWS if len(found.columns) <= 100 else 50]
+    if positions is None:
+        positions = range(len(found.columns))
+    few = rng.permutation(len(found.index))[: _MOVED_ROWS if len(positions) <= 50 else 50]
     here, there = take(X, few), take(X, np.roll(few, 1))
     P = inspected.model.predict_proba(here)
     moved = [
         np.abs(inspected.model.predict_proba(crossed(here, there, position)) - P).sum(axis=1)
-        for position in range(len(found.columns))
+        for position in positions
     ]
     return np.array([float(change.mean()) / 2 for change in moved])
 

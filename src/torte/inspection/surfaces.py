@@ -11,8 +11,8 @@ import numpy as np
 
 from torte.entropy import clip_normalized_entropy
 from torte.errors import InvalidInput
+from torte.inspection.columns import Column, Table, table, take
 from torte.inspection.models import Inspected
-from torte.inspection.tabular import Column, Table, table, take
 
 __all__ = ["Surface", "class_colors", "surface"]
 

@@ -186,7 +186,8 @@ def wrap(X: Any, takes: str) -> Any:
         return Objects(items_of(X))
     if takes == "records":
         return Records.of(X)
-    values = torch.as_tensor(np.asarray(X, dtype=np.float64))
+    # torch shares memory, and warns of read-only one.
+    values = torch.as_tensor(np.require(X, np.float64, "W"))
     return Pairs(values) if takes == "pairs" else values
 
 

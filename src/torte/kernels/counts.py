@@ -15,6 +15,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -30,7 +31,8 @@ from torte.objects import Objects, Part
 __all__ = ["Counting", "Counts", "Pieces", "count_pieces"]
 
 _KEPT = 2**26  # numbers of products kept from one step of learning to the next (512 MiB)
-_DENSE = 50.0  # a sparse multiplication costs as much as so many in a dense product
+_BLOCK = 2**21  # numbers in one block of a product
+_RATIO = 100.0  # a sparse multiplication costs as much as so many in a dense product
 
 
 class Pieces(ABC):
@@ -93,17 +95,35 @@ def _aligned(layer: csr_array, places: np.ndarray, width: int) -> csr_array:
     return csr_array((layer.data, columns, layer.indptr), shape=(layer.shape[0], width + 1))
 
 
-def _product(a: csr_array, b: csr_array) -> np.ndarray:
-    """``a b'`` as a dense array: by a dense product where that takes less time."""
+def _product(a: csr_array, b: csr_array) -> Tensor:
+    """``a b'`` as a dense matrix: frequent pieces by a dense product, rare ones by a sparse one."""
     width = b.shape[1]
-    in_a = np.bincount(a.indices, minlength=width + 1)[:width].astype(float)
-    in_b = np.bincount(b.indices, minlength=width).astype(float)
-    sparse_work = float(in_a @ in_b)
-    if a.shape[0] * b.shape[0] * float(width) < _DENSE * sparse_work:
-        left = torch.as_tensor(a[:, :width].toarray() if a.shape[1] > width else a.toarray())
-        return (left @ torch.as_tensor(b.toarray()).mT).numpy()
-    wide = csr_array((b.data, b.indices, b.indptr), shape=(b.shape[0], a.shape[1]))
-    return (a @ wide.T).toarray()
+    in_a = np.bincount(a.indices, minlength=width + 1)[:width]
+    in_b = np.bincount(b.indices, minlength=width)
+    frequent = np.flatnonzero(_RATIO * in_a * in_b > a.shape[0] * float(b.shape[0]))
+    rare = np.ones(a.shape[1], dtype=bool)
+    rare[frequent] = False
+    right = torch.as_tensor(b[:, frequent].toarray()).mT
+    few = _only(b, rare[:width]).T.tocsr()
+    product = torch.empty(a.shape[0], b.shape[0], dtype=torch.float64)
+    height = max(1, _BLOCK // max(1, b.shape[0]))
+
+    def fill(start: int) -> None:
+        part = a[start : start + height]
+        out = product[start : start + height]
+        torch.mm(torch.as_tensor(part[:, frequent].toarray()), right, out=out)
+        out += torch.as_tensor((_only(part, rare)[:, :width] @ few).toarray())
+
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        list(pool.map(fill, range(0, a.shape[0], height)))
+    return product
+
+
+def _only(counts: csr_array, chosen: np.ndarray) -> csr_array:
+    """The same counts with zeros left out everywhere but in the chosen columns."""
+    keep = chosen[counts.indices]
+    indptr = np.concatenate([[0], np.cumsum(keep)])[counts.indptr]
+    return csr_array((counts.data[keep], counts.indices[keep], indptr), shape=counts.shape)
 
 
 def products(A: Counts, B: Counts) -> Any:
@@ -117,7 +137,7 @@ def products(A: Counts, B: Counts) -> Any:
             yield table.products[key]
             continue
         a = a if places is None else _aligned(a, places[i], b.shape[1])
-        product = torch.as_tensor(_product(a, b))
+        product = _product(a, b)
         if table is not None and table.kept + product.numel() <= _KEPT:
             table.products[key] = product
             table.kept += product.numel()

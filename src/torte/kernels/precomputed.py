@@ -89,6 +89,10 @@ class Precomputed(Kernel):
             )
         # Rounding of every entry by the tolerance moves an eigenvalue by n times that at most.
         shifted = K + len(K) * tolerance * torch.eye(len(K), dtype=K.dtype, device=K.device)
+        if self.largest is not None and unit > self.largest * (1 + _ROUNDING):
+            raise InvalidInput(
+                f"`largest` of Precomputed is {self.largest}, but {name} holds {unit:.6g} on its diagonal; give that or more."
+            )
         if int(torch.linalg.cholesky_ex(shifted).info) == 0:
             return
         lowest = float(torch.linalg.eigvalsh(K)[0])

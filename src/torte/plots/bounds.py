@@ -46,5 +46,5 @@ class RiskBoundDisplay(Display):
             ax.barh([0], [value], left=at, height=0.5, color=color, label=f"{name}: {value:.3g}")
             at += value
         ax.axvline(1.0, color="black", linewidth=1.2, label="the loss is at most 1")
-        ax.set(yticks=[], ylim=(-0.6, 0.9), xlabel=f"expected risk is at most {at:.3g}")
-        ax.legend(ncols=2, loc="upper left")
+        ax.set(yticks=[], ylim=(-0.5, 1.6), xlabel=f"expected risk is at most {at:.3g}")
+        ax.legend(loc="upper right")

@@ -6,13 +6,14 @@ import re
 
 import numpy as np
 
+from torte.bounds import RiskBound
 from torte.errors import InvalidInput, NoSupremum
 from torte.inspection import combined, curves, plan_of, relevance
 from torte.parameters import Parametric
 from torte.report.charts import bars, legend, line_chart, stacked_bar
 from torte.report.markup import E, Element, data_table, figure, number, percent
 from torte.report.pictures import pixel_image
-from torte.report.subject import Subject
+from torte.report.subject import MOST_MOVED, Subject
 
 __all__ = ["bound_section", "expression", "kernel_section", "learning_section", "plan_section"]
 
@@ -56,17 +57,21 @@ def _movement_figures(about: Subject) -> list[Element]:
     note = (
         "How much probability moves, on average, when a row gets the column’s value of another row."
     )
-    return [figure(drawn, title, note + _of_how_many(best, moved))]
+    note += _of_how_many(best, moved)
+    if len(moved) > MOST_MOVED:
+        note += f" Measured for the {MOST_MOVED} with the most spread in length scales."
+    return [figure(drawn, title, note)]
 
 
 def _of_how_many(best: np.ndarray, values: np.ndarray) -> str:
-    few = len(best) < len(values)
-    return f" The {len(best)} largest of {len(values)} columns." if few else ""
+    if len(best) == len(values):
+        return ""
+    return f" The {len(best)} largest of {len(values)} columns."
 
 
 def _scale_figures(about: Subject) -> list[Element]:
     """One chart for each stationary part of the kernel, columns in the same order in all of them."""
-    rows = None if about.rows is None else about.rows.encoded
+    rows = None if about.rows is None else about.rows.seen
     parts = relevance(about.inspected, rows)
     if not parts:
         return []
@@ -122,8 +127,8 @@ def kernel_section(about: Subject) -> Element:
 
 def learning_section(about: Subject) -> Element | None:
     """Risk, complexity and objective at every evaluation; None where nothing was learned."""
-    engine = about.inspected.engine
-    if len(engine.history_) < 2:
+    history = about.inspected.history
+    if len(history) < 2:
         return None
     found = curves(about.inspected)
     units = {"risk": "nats", "objective": "nats", "test_log_loss": "nats"}
@@ -136,26 +141,32 @@ def learning_section(about: Subject) -> Element | None:
         for name, values in found.series.items()
         if np.isfinite(values).any()
     ]
-    lead = f"{len(engine.history_):,} evaluations in {number(found.seconds)} seconds."
+    lead = f"{len(history):,} evaluations in {number(found.seconds)} seconds."
     if len(found.starts) > 1:
         lead += f" Dashed lines part the {len(found.starts)} runs of learning; each has rows and an objective of its own."
     figures = E("div", *drawn, class_="figures thirds")
     return E("section", E("h2", "Learning"), E("p", lead), figures, id="learning")
 
 
+def _risk_bound(about: Subject) -> tuple[RiskBound, str]:
+    """The bound on all inputs, or where there is none on those in the ranges of the table."""
+    engine = about.inspected.engine
+    try:
+        return engine.risk_bound(), ""
+    except NoSupremum:
+        if about.rows is None or about.inspected.takes != "vectors":
+            raise
+        seen = about.rows.seen.cpu().numpy()
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        where = " The kernel has no supremum on all inputs: it holds for inputs in the ranges of this table."
+        return engine.risk_bound(domain=(low, high)), where
+
+
 def bound_section(about: Subject) -> Element:
     """Theorem 4 with every term, or why it cannot be stated."""
     heading = E("h2", "Risk bound")
-    engine, where = about.inspected.engine, ""
     try:
-        try:
-            bound = engine.risk_bound()
-        except NoSupremum:
-            if about.rows is None:
-                raise
-            encoded = about.rows.encoded
-            bound = engine.risk_bound(domain=(encoded.min(axis=0), encoded.max(axis=0)))
-            where = " The kernel has no supremum on all inputs; the bound is for inputs within the ranges of this table."
+        bound, where = _risk_bound(about)
     except (InvalidInput, NoSupremum) as reason:
         return E("section", heading, E("p", f"Not available: {reason}"), id="bound")
     names = ("training risk", "4e × complexity", "confidence term")
@@ -166,9 +177,9 @@ def bound_section(about: Subject) -> Element:
         else "It is below 1, the most the loss can be."
     )
     meanings = (
-        f"mean clipped cross entropy of the {bound.n:,} training rows, ε = {bound.epsilon:g}",
+        f"mean clipped cross entropy of the {number(bound.n, 6)} training rows, ε = {bound.epsilon:g}",
         f"complexity r = {number(bound.complexity)}",
-        f"√(8/n · log(2/δ)), n = {bound.n:,}, δ = {1 - bound.confidence:.2g}",
+        f"√(8/n · log(2/δ)), n = {number(bound.n, 6)}, δ = {1 - bound.confidence:.2g}",
     )
     lines = [
         (name, value, meaning) for name, value, meaning in zip(names, values, meanings, strict=True)

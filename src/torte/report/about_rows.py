@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from torte.inspection import surface
-from torte.inspection.tabular import Column
+from torte.inspection.columns import Column
 from torte.report.charts import bars, histogram, legend, reliability_chart
 from torte.report.markup import E, Element, data_table, figure, number, percent, shortened
 from torte.report.pictures import (
@@ -26,6 +26,16 @@ MOST_UNCERTAIN = 40  # rows in the table of them
 MOST_SHOWN = 4  # columns beside them
 MOST_COLUMNS = 100  # in the data summary
 BINS = 20
+NOTES = {
+    "left out": (
+        "These are the rows the model was fitted on. So that the figures do not flatter it, each row is "
+        "predicted by the embedding of all the others (leave-one-out), with the hyperparameters that all rows chose."
+    ),
+    "training": (
+        "These are the rows the model was fitted on, so the figures flatter it. Give the report rows that it "
+        "has not seen for honest ones."
+    ),
+}
 MOST_BARS = 20  # classes in a chart of them
 
 
@@ -84,14 +94,8 @@ def prediction_section(about: Subject, rows: Rows) -> Element:
     )
     if len(names) > 1:
         entropies.insert(1, legend(names, ["fill0", "fill1"]))
-    lead = None
-    if rows.seen:
-        lead = E(
-            "p",
-            "These are the rows the model was fitted on, so the figures flatter it. "
-            "Give the report rows that it has not seen for honest ones.",
-            class_="note",
-        )
+    note = NOTES.get(rows.kind)
+    lead = E("p", note, class_="note") if note else None
     figures = E("div", *_score_figures(about, rows), entropies, class_="figures")
     return E("section", E("h2", "Predictions"), lead, figures, id="predictions")
 
@@ -107,10 +111,10 @@ def _shown(cell: Any) -> Any:
     return (str(cell), shortened(str(cell), 40))
 
 
-def _telling(rows: Rows) -> list[Column]:
+def _telling(about: Subject, rows: Rows) -> list[Column]:
     """The columns to show beside a prediction: the most relevant ones."""
     if rows.moved is None:
-        return []
+        return [] if about.shape else list(rows.table.columns[:1])
     best = np.argsort(-rows.moved, kind="stable")[:MOST_SHOWN]
     return [rows.table.columns[i] for i in best]
 
@@ -120,7 +124,7 @@ def uncertain_section(about: Subject, rows: Rows) -> Element:
     found = rows.evaluation
     order = np.argsort(-found.entropy, kind="stable")[:MOST_UNCERTAIN]
     head = ["row"]
-    columns = _telling(rows)
+    columns = _telling(about, rows)
     if found.scores is not None:
         head.append("true")
     head += ["predicted", "probability", "second", "entropy", *(c.name for c in columns)]
@@ -138,7 +142,7 @@ def uncertain_section(about: Subject, rows: Rows) -> Element:
     listed = data_table("Most uncertain rows", head, lines, identity="uncertain-rows")
     listed.set("class", "scroll tall")
     if about.shape is not None:
-        _add_pictures(listed, rows.encoded[order], about.shape)
+        _add_pictures(listed, rows.seen.cpu().numpy()[order], about.shape)
     lead = f"The {len(order)} of {len(found.entropy):,} rows with the highest entropy; a click on a heading sorts."
     return E("section", E("h2", "Most uncertain rows"), E("p", lead), listed, id="uncertain")
 
@@ -179,7 +183,8 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
         "Entropy of the label",
         f"The stronger the color, the less certain; at most log {m} = {number(float(np.log(m)))} nats.",
     )
-    lead = f"{found.names[0]} across, {found.names[1]} upward"
+    across, upward = (shortened(name, 40) for name in found.names)
+    lead = f"{across} across, {upward} upward"
     if found.held:
         lead += f": the two most relevant columns. The other {found.held} stay at their medians"
     return E(

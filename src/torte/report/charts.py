@@ -8,7 +8,7 @@ import numpy as np
 
 from torte.inspection import Reliability
 from torte.report.axes import WIDTH, Frame, drawing, round_ticks, words
-from torte.report.markup import E, Element, number, percent, shortened
+from torte.report.markup import E, Element, fitted, number, percent
 
 __all__ = ["bars", "histogram", "legend", "line_chart", "reliability_chart", "stacked_bar"]
 
@@ -35,7 +35,7 @@ def bars(
     parts: list[Element] = []
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
         y, length = _ROW * i + 5, room * max(0.0, value) / largest
-        text = words(_LABEL - 8, y + 11, shortened(label, 17), "end")
+        text = words(_LABEL - 8, y + 11, fitted(label, _LABEL - 12), "end")
         text.append(E("title", label))
         told = E("title", f"{label}: {shown(value)}")
         bar = E("rect", told, x=_LABEL, y=y, width=max(length, 0.75), rx=1.5, class_="fill0")

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
-__all__ = ["E", "Element", "data_table", "figure", "number", "percent", "render", "shortened"]
+__all__ = [
+    "E",
+    "Element",
+    "data_table",
+    "figure",
+    "fitted",
+    "number",
+    "percent",
+    "render",
+    "shortened",
+]
 
 
 def E(tag: str, *children: Element | str | None, **attributes: Any) -> Element:
@@ -58,6 +68,27 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
+def _width(text: str) -> float:
+    """The width of a text in units of its font's size, about."""
+    narrow, wide = set("fijlrtI.,:;|!'()[] -"), set("mwMW@%—…<>=+")
+    return sum(0.36 if c in narrow else 0.92 if c in wide else 0.62 for c in text)
+
+
+def fitted(text: str, width: float, size: float = 13.0) -> str:
+    """The text, cut with an ellipsis where a drawing has no room for it.
+
+    >>> from torte.report.markup import fitted
+    >>> fitted("sepal length", 200.0), fitted("sepal length", 50.0)
+    ('sepal length', 'sepal…')
+    """
+    if size * _width(text) <= width:
+        return text
+    length = len(text) - 1
+    while length > 1 and size * _width(text[:length] + "…") > width:
+        length -= 1
+    return text[:length].rstrip() + "…"
+
+
 def figure(drawing: Element, title: str, note: str | None = None, wide: bool = False) -> Element:
     """A drawing below its title, and what one should know to read it."""
     caption = E("figcaption", E("strong", title), E("span", note) if note else None)
@@ -76,11 +107,15 @@ def data_table(
     def cell(value: Any) -> Element:
         key, shown = value if isinstance(value, tuple) else (value, value)
         is_number = isinstance(key, (int, float))
+        whole = None
         if isinstance(shown, (int, float)):
             shown = number(shown) if isinstance(shown, float) else f"{shown:,}"
+        if sortable and len(shown) > 40:
+            shown, whole = shortened(shown, 40), shown
         return E(
             "td",
             shown,
+            title=whole,
             data_value=repr(key) if is_number else str(key),
             class_="number" if is_number else None,
         )
@@ -89,8 +124,9 @@ def data_table(
         first = rows[0][i] if rows else ""
         key = first[0] if isinstance(first, tuple) else first
         kind = "number" if isinstance(key, (int, float)) else None
-        label = E("button", name, type="button") if sortable else name
-        return E("th", label, scope="col", class_=kind)
+        short = shortened(name, 32)
+        label = E("button", short, type="button") if sortable else short
+        return E("th", label, scope="col", class_=kind, title=name if short != name else None)
 
     body = E(
         "table",

@@ -17,8 +17,11 @@ from torte.report.about_model import bound_section, kernel_section, learning_sec
 from torte.report.about_rows import data_section, map_section, prediction_section, uncertain_section
 from torte.report.markup import E, Element, number, percent, render
 from torte.report.subject import Subject, subject
+from torte.tabular import atomic, check_writable
 
 __all__ = ["build_page", "write_report"]
+
+JUDGED = {"given": "of the rows", "left out": "leave-one-out", "training": "of training rows"}
 
 
 def _asset(name: str) -> str:
@@ -45,24 +48,26 @@ def _numbers(about: Subject) -> Element:
         scores = about.rows.evaluation.scores
         if scores is not None:
             lines += [
-                ("accuracy", percent(scores.accuracy), "share of rows predicted right"),
+                ("accuracy", percent(scores.accuracy), JUDGED[about.rows.kind]),
                 ("log loss", f"{scores.log_loss:.3f}", "nats; 0 is perfect"),
                 ("calibration error", percent(scores.reliability.error), "top label, 10 bins"),
                 ("Brier score", f"{scores.brier:.3f}", "0 to 2; 0 is perfect"),
             ]
-        lines.append(("rows", f"{len(about.rows.table.index):,}", "in this table"))
+        if about.rows.kind == "given":
+            lines.append(("rows", f"{len(about.rows.table.index):,}", "in this table"))
     if about.inspected.n_rows is not None:
         lines.append(("training rows", f"{about.inspected.n_rows:,}", "in the model"))
     lines.append(("classes", f"{len(about.labels):,}", "of the label"))
     lines.append(("columns", f"{len(about.inspected.columns):,}", "seen by the kernel"))
-    if engine.history_:
+    if about.inspected.history:
         seconds = curves(about.inspected).seconds
         lines.append(("seconds", number(seconds), f"of learning, {engine.n_iter_:,} evaluations"))
     tiles = [
         E("div", E("dt", name), E("dd", value), E("dd", what, class_="what"))
         for name, value, what in lines
     ]
-    return E("dl", *tiles, class_="numbers")
+    across = len(tiles) if len(tiles) <= 5 else (len(tiles) + 1) // 2
+    return E("dl", *tiles, class_=f"numbers of{across}")
 
 
 def build_page(
@@ -153,17 +158,9 @@ def write_report(
     True
     """
     target = Path(path)
+    check_writable(target)  # before the work
     # A lone half of a surrogate pair has no UTF-8; its number shows as a replacement character.
     content = build_page(model, X, y, title, image_shape).encode("utf-8", "xmlcharrefreplace")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with atomic(target) as part:
         part.write_bytes(content)
-        part.replace(target)
-    except OSError as error:
-        raise InvalidInput(
-            f"`path` must be a file that can be written, but {str(target)!r} cannot ({error.strerror}); "
-            f"choose another place."
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
     return target

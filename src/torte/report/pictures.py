@@ -11,7 +11,7 @@ import numpy as np
 
 from torte.inspection import Surface, class_colors
 from torte.report.axes import WIDTH, Frame, drawing, round_ticks, words
-from torte.report.markup import E, Element, number, shortened
+from torte.report.markup import E, Element, fitted, number
 
 __all__ = ["class_css", "color_map", "confusion_chart", "data_uri", "entropy_map", "pixel_image"]
 
@@ -57,21 +57,23 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
     """True classes by row, predicted by column; shade is the share of the row."""
     m = len(labels)
     named = m <= 25
-    side = min(76.0, (WIDTH - (_NAMES if named else 20.0) - 6) / m)
-    longest = max(map(len, labels))
-    tilted = min(longest, 10) * 7.0 > side
+    beside = [fitted(label, _NAMES - 12) for label in labels]
+    space = min(_NAMES, 14 + 8 * max(map(len, beside))) if named else 8.0
+    side = min(76.0, (WIDTH - space - 6) / m)
+    tilted = any(fitted(label, side - 4) != label for label in labels)
+    short = [fitted(label, 70.0) for label in labels]
     top = 26.0
-    below = 8.0 if not named else 24.0 if not tilted else 12.0 + 5.0 * min(longest, 10)
-    left = (WIDTH - m * side - (_NAMES if named else 0.0)) / 2 + (_NAMES if named else 0.0)
+    below = 8.0 if not named else 24.0 if not tilted else 14.0 + 5.5 * max(map(len, short))
+    left = (WIDTH - m * side - space) / 2 + space
     shares = confusion / np.maximum(confusion.sum(axis=1, keepdims=True), 1)
     parts = [words(left + m * side / 2, 14.0, "predicted", "middle", "axis")]
     for i in range(m):
         middle = side * (i + 0.5)
         if named:
-            name = words(left - 8, top + middle + 4, shortened(labels[i], 12), "end")
+            name = words(left - 8, top + middle + 4, beside[i], "end")
             name.append(E("title", labels[i]))
             x, y = left + middle, top + m * side + 14
-            under = words(x, y, shortened(labels[i], 10), "end" if tilted else "middle")
+            under = words(x, y, short[i], "end" if tilted else "middle")
             if tilted:
                 under.set("transform", f"rotate(-45 {x:.5g} {y:.5g})")
             parts += [name, under]
@@ -80,7 +82,7 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
             told = f"{labels[i]} predicted as {labels[j]}: {count:,} of {int(confusion[i].sum()):,}"
             place = {"x": left + j * side + 0.5, "y": top + i * side + 0.5}
             # A few errors stay visible beside thousands of hits.
-            opacity = 1.0 if count == 0 else 0.15 + 0.85 * share
+            opacity = 1.0 if count == 0 else 0.12 + 0.88 * (share if i == j else share**0.5)
             parts.append(
                 E(
                     "rect",
@@ -95,15 +97,11 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
             )
             if side >= 22 and count:
                 kind = "count strong" if share > 0.5 else "count"
-                parts.append(
-                    words(
-                        place["x"] + side / 2,
-                        place["y"] + side / 2 + 4,
-                        f"{count:,}",
-                        "middle",
-                        kind,
-                    )
-                )
+                size = min(12.0, 1.5 * (side - 3) / len(str(count)))
+                middle_of = place["x"] + side / 2 - 0.5, place["y"] + side / 2 + 0.35 * size
+                text = words(*middle_of, str(count), "middle", kind)
+                text.set("font-size", f"{size:.3g}")
+                parts.append(text)
     right, total = int(np.trace(confusion)), int(confusion.sum())
     return drawing(
         top + m * side + below, title, f"{right:,} of {total:,} rows on the diagonal", *parts
@@ -111,14 +109,14 @@ def confusion_chart(title: str, confusion: np.ndarray, labels: Sequence[str]) ->
 
 
 def pixel_image(title: str, values: np.ndarray) -> Element:
-    """One number a pixel (h x w), darker where it is larger."""
+    """One number a pixel (h x w), stronger where it is larger; a few outliers share one shade."""
     height, width = values.shape
     scale = 300.0 / max(height, width)
     w, h = scale * width, scale * height
-    largest = float(values.max()) or 1.0
+    largest = float(np.quantile(values, 0.99)) or float(values.max()) or 1.0
     image = E(
         "image",
-        href=data_uri(_tinted(values / largest)),
+        href=data_uri(_tinted(np.minimum(values / largest, 1))),
         x=(WIDTH - w) / 2,
         y=4.0,
         width=w,
@@ -126,7 +124,7 @@ def pixel_image(title: str, values: np.ndarray) -> Element:
         class_="pixels",
     )
     border = E("rect", x=(WIDTH - w) / 2, y=4.0, width=w, height=h, class_="border")
-    told = f"{height} x {width} pixels, the largest value is {number(largest)}"
+    told = f"{height} x {width} pixels, the largest value is {number(float(values.max()))}"
     return drawing(h + 8, title, told, image, border)
 
 
@@ -154,8 +152,8 @@ def _map(title: str, told: str, image: np.ndarray, found: Surface, marks: list[E
         for t in round_ticks(*frame.across)
     ]
     middle = (frame.left + frame.right) / 2
-    name = words(middle, frame.height - 5, shortened(found.names[0], 40), "middle", "axis")
-    side = words(frame.left, 15.0, shortened(found.names[1], 40), kind="axis")
+    name = words(middle, frame.height - 5, fitted(found.names[0], 320.0), "middle", "axis")
+    side = words(frame.left, 15.0, fitted(found.names[1], 320.0), kind="axis")
     return drawing(frame.height, title, told, picture, *marks, *ticks, name, side)
 
 

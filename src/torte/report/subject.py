@@ -11,14 +11,20 @@ from torte.inspection import (
     Evaluation,
     Inspected,
     Table,
+    combined,
     evaluate,
     image_shape,
     inspect_model,
+    judge,
+    leave_one_out_probabilities,
     movement,
+    relevance,
     table,
 )
 
-__all__ = ["Rows", "Subject", "subject"]
+__all__ = ["MOST_MOVED", "Rows", "Subject", "subject"]
+
+MOST_MOVED = 120  # columns whose influence on predictions is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +33,10 @@ class Rows:
 
     X: Any
     table: Table
-    encoded: np.ndarray
+    seen: Any  # rows as the kernel takes them
     evaluation: Evaluation
-    moved: np.ndarray | None  # by column; None for pixels
-    seen: bool  # whether the model was fitted on these very rows
+    moved: np.ndarray | None  # by column; None for pixels and for rows without columns
+    kind: str  # "given"; or training rows, "left out" one by one, or predicted as "training"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +49,33 @@ class Subject:
     rows: Rows | None
 
 
-def _were_trained_on(inspected: Inspected, X: Any, codes: np.ndarray | None) -> bool:
+def _trained_on(inspected: Inspected, X: Any, codes: np.ndarray) -> bool:
     """Whether ``p_hat`` of each row's own class is what it was on the training rows."""
     own = inspected.engine._own_probabilities
-    if own is None or codes is None or len(own) != len(codes):
+    if own is None or len(own) != len(codes):
         return False
     P = inspected.engine.decision_probabilities(inspected.encode(X))
     return bool(np.allclose(P[np.arange(len(codes)), codes], own, atol=1e-4))
+
+
+def _judged(inspected: Inspected, X: Any, y: Any, seen: Any) -> tuple[Evaluation, str]:
+    """Predictions, by leave-one-out where the rows trained the model, and whose rows they are."""
+    found = evaluate(inspected, X, y)
+    if found.scores is None or not _trained_on(inspected, X, found.scores.codes):
+        return found, "given"
+    P = leave_one_out_probabilities(inspected, seen, found.scores.codes)
+    return (found, "training") if P is None else (judge(P, found.scores.codes), "left out")
+
+
+def _moved(inspected: Inspected, X: Any, seen: Any, d: int) -> np.ndarray:
+    """`movement` of every column; of many, of those with the most spread in length scales alone."""
+    if d <= MOST_MOVED:
+        return movement(inspected, X)
+    parts = relevance(inspected, seen) if len(inspected.columns) == d else []
+    ranked = np.argsort(-combined(parts, d), kind="stable") if parts else np.arange(d)
+    moved = np.zeros(d)
+    moved[ranked[:MOST_MOVED]] = movement(inspected, X, ranked[:MOST_MOVED].tolist())
+    return moved
 
 
 def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
@@ -57,10 +83,11 @@ def subject(model: Any, X: Any, y: Any, shape: Any) -> Subject:
     inspected = inspect_model(model)
     rows, pixels = None, image_shape(inspected, shape)
     if X is not None:
-        encoded, evaluation = inspected.rows(X), evaluate(inspected, X, y)
-        codes = None if evaluation.scores is None else evaluation.scores.codes
-        seen = _were_trained_on(inspected, X, codes)
-        moved = None if pixels else movement(inspected, X)
-        rows = Rows(X, table(X), encoded, evaluation, moved, seen)
+        seen = inspected.rows(X)
+        evaluation, kind = _judged(inspected, X, y, seen)
+        plain = pixels is None and inspected.takes in ("vectors", "records")
+        found = table(X, inspected.takes)
+        moved = _moved(inspected, X, seen, len(found.columns)) if plain else None
+        rows = Rows(X, found, seen, evaluation, moved, kind)
     labels = tuple(map(str, inspected.engine.classes_.tolist()))
     return Subject(inspected, labels, pixels, rows)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from torte._arrays import admit_rows, generator_from
 from torte._settings import check_settings
 from torte.errors import InvalidInput, WideFeaturesWarning
-from torte.incremental import measured, solve_again, warn_if_wide
+from torte.incremental import demand_fixed_weights, measured, solve_again, warn_if_wide
 from torte.maps import FeatureMap
 from torte.progress import Progress
 from torte.statistics import Statistics
@@ -38,9 +38,15 @@ def as_rows(X: Any, y: Any = None, *, arrays: bool = True) -> Rows | None:
     return ArrayRows(X, y) if arrays and large else None
 
 
-def begin(estimator: Any) -> int:
+def begin(estimator: Any, sample_weight: Any) -> int:
     """Check the settings; the seed of the sample."""
     check_settings(estimator)
+    demand_fixed_weights(estimator)
+    if sample_weight is not None:
+        raise InvalidInput(
+            "`sample_weight` must be None where rows come in parts, whose weights no argument can bring; use "
+            "`class_weight`, or partial_fit with the weights of each part."
+        )
     if not isinstance(estimator.kernel, FeatureMap):
         raise InvalidInput(
             f"`kernel` must be a feature map to learn from rows that are not all in memory, such as "
@@ -67,22 +73,27 @@ def learn_on(
         fit(named(sample.X, names), total.classes[sample.codes], monitor=monitor)
 
 
-def finish(estimator: Any, statistics: Statistics, learned_on: int) -> None:
+def finish(estimator: Any, statistics: Statistics, sample: Sample) -> None:
     """The embedding of all rows, from their sums."""
-    if estimator.optimizer == "auto":  # `n lambda` is what acts
-        estimator.regularization_ *= learned_on / statistics.count
     warn_if_wide(estimator.embedding_.lift.width, statistics.count, stacklevel=5)
+    if estimator.optimizer == "auto":
+        estimator.regularization_ = _for_all_rows(estimator, statistics, sample)
     estimator._statistics = statistics
     solve_again(estimator)
 
 
-def fit_rows(estimator: Any, rows: Rows, monitor: Any = None) -> None:
+def _for_all_rows(estimator: Any, statistics: Statistics, sample: Sample) -> float:
+    """Lambda for all rows, from what the sample has learned: ``n lambda`` is what acts."""
+    return float(estimator.regularization_ * len(sample.X) / statistics.count)
+
+
+def fit_rows(estimator: Any, rows: Rows, sample_weight: Any = None, monitor: Any = None) -> None:
     """Learn on a stratified random sample of the stream, then condition on all its rows.
 
     Three readings: the labels alone, for the classes and their counts; the sample; and the
     sums ``Z'Z`` and ``Z'Y``, chunk by chunk, with no more than one chunk in memory.
     """
-    seed = begin(estimator)
+    seed = begin(estimator, sample_weight)
     names = rows.features()
     total = census(count(chunk.where, chunk.y) for chunk in rows.labels())
     wanted = quotas(total.counts, rows.sample_size)
@@ -95,7 +106,7 @@ def fit_rows(estimator: Any, rows: Rows, monitor: Any = None) -> None:
         sample = part if sample is None else merge([sample, part], wanted)
     assert sample is not None  # the census found rows
     learn_on(estimator.fit, sample, total, names, monitor)
-    finish(estimator, _sums(estimator, rows, names, total.rows), len(sample.X))
+    finish(estimator, _sums(estimator, rows, names, total.rows), sample)
 
 
 def _filled(chunk: Any) -> bool:

@@ -33,7 +33,7 @@ class Count:
 
     @property
     def text(self) -> bool:
-        return self.labels.dtype.kind in "OSU"
+        return isinstance(self.labels.tolist()[0], str)
 
 
 @dataclass(frozen=True)

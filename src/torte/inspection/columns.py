@@ -51,14 +51,19 @@ def _column(name: str, cells: np.ndarray) -> Column:
     return Column(name, cells, None if blank.all() else numbers, int(blank.sum()))
 
 
-def table(X: Any) -> Table:
-    """An array, a data frame or a list of rows.
+def table(X: Any, takes: str = "vectors") -> Table:
+    """An array, a data frame, a list of rows; of "objects" a list, of "pairs" anything with rows.
 
     >>> import numpy as np
     >>> from torte.inspection import table
     >>> [column.name for column in table(np.eye(2)).columns]
     ['column 0', 'column 1']
     """
+    if takes in ("objects", "pairs"):
+        objects = np.empty(len(X), dtype=object)
+        objects[:] = [str(item) for item in X] if takes == "objects" else None
+        column = Column("object", objects, None, 0)
+        return Table((column,) if takes == "objects" else (), np.arange(len(X)))
     names = getattr(X, "columns", None)
     if names is not None:
         if len(set(names)) < len(list(names)):
