@@ -17,7 +17,17 @@ from typer.testing import CliRunner
 
 from torte.cli.app import app
 from torte.errors import InterruptedWarning, InvalidInput
-from torte.experiments import Settings, figures, folds, iris, methods, mnist_conv, reproduce, uci
+from torte.experiments import (
+    Settings,
+    figures,
+    folds,
+    iris,
+    methods,
+    mnist_conv,
+    reproduce,
+    run,
+    uci,
+)
 from torte.experiments.processes import completed
 from torte.experiments.records import Record, heard, rounded
 from torte.learning import Problem
@@ -116,7 +126,8 @@ def test_all_writes_one_table_and_names_what_is_missing(tmp_path):
     iris.measure(quick(tmp_path))
     reproduce("all", quick(tmp_path, stage="present"))
     page = (tmp_path / "quick" / "README.md").read_text()
-    assert page.startswith("# The paper's numbers and ours\n\n| experiment | paper | ours |\n")
+    assert page.startswith("# The paper's numbers and ours\n\n**A quick run")
+    assert "\n\n| experiment | paper | ours |\n" in page
     assert "[iris](iris/README.md)" in page
     assert "Not run yet: uci, mnist-ard, mnist-pixels, mnist-conv." in page
 
@@ -246,6 +257,17 @@ def test_the_command_lists_datasets():
     assert result.exit_code == 0
     assert "iris" in result.output
     assert "178" in result.output
+
+
+def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch):
+    def interrupted(settings):
+        raise KeyboardInterrupt
+
+    experiment = run.EXPERIMENTS["iris"]._replace(measure=interrupted)
+    monkeypatch.setitem(run.EXPERIMENTS, "iris", experiment)
+    result = CliRunner().invoke(app, ["reproduce", "iris", "--quick", "--out", str(tmp_path)])
+    assert result.exit_code == 130
+    assert "Interrupted; what had ended is kept, and the same command goes on." in result.output
 
 
 def test_the_command_reproduces(tmp_path):

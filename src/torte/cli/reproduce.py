@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from torte.cli.guard import INTERRUPTED
+
 __all__ = ["EXAMPLE", "reproduce"]
 
 EXAMPLE = "torte reproduce uci --datasets wine,ecoli --methods gmce,erm"
@@ -37,22 +39,25 @@ def reproduce(
     ] = "both",
 ) -> None:
     """Run an experiment of the paper and set its numbers beside ours; interrupted runs resume."""
+    from torte.errors import InterruptedWarning
     from torte.experiments import Settings
     from torte.experiments import reproduce as run
 
-    run(
-        experiment,
-        Settings(
-            quick=quick,
-            device=device,
-            out=out,
-            seed=seed,
-            folds=folds,
-            datasets=_names(datasets),
-            methods=_names(methods),
-            optimizer=optimizer,
-            epochs=epochs,
-            jobs=jobs,
-            stage=stage,
-        ),
+    settings = Settings(
+        quick=quick,
+        device=device,
+        out=out,
+        seed=seed,
+        folds=folds,
+        datasets=_names(datasets),
+        methods=_names(methods),
+        optimizer=optimizer,
+        epochs=epochs,
+        jobs=jobs,
+        stage=stage,
     )
+    try:
+        run(experiment, settings)
+    except (KeyboardInterrupt, InterruptedWarning):
+        typer.echo("Interrupted; what had ended is kept, and the same command goes on.", err=True)
+        raise typer.Exit(INTERRUPTED) from None

@@ -115,5 +115,6 @@ def present(settings: Settings) -> list[Comparison]:
             "![Curves of learning](curves.png)",
             made([content]),
         ],
+        settings.quick,
     )
     return lines

@@ -52,7 +52,11 @@ def _machine(where: dict[str, str]) -> str:
     )
 
 
-def write(path: Path, title: str, parts: Iterable[str]) -> None:
-    """A page: its title and its parts, with a line between them."""
+QUICK = "**A quick run: the same path on little data in few steps. Its numbers say nothing.**"
+
+
+def write(path: Path, title: str, parts: Iterable[str], quick: bool) -> None:
+    """A page: its title and its parts, with a line between them; a quick run says that it is one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n\n".join([f"# {title}", *parts]) + "\n", encoding="utf-8")
+    head = [f"# {title}", QUICK] if quick else [f"# {title}"]
+    path.write_text("\n\n".join([*head, *parts]) + "\n", encoding="utf-8")

@@ -87,5 +87,5 @@ def _write_overview(settings: Settings, lines: dict[str, list[Comparison]]) -> N
     ]
     if missing:
         parts.append(f"Not run yet: {', '.join(missing)}.")
-    write(settings.folder / "README.md", "The paper's numbers and ours", parts)
+    write(settings.folder / "README.md", "The paper's numbers and ours", parts, settings.quick)
     print(settings.folder / "README.md", file=sys.stderr)

@@ -181,6 +181,7 @@ def present(settings: Settings) -> list[Comparison]:
             NOTES,
             made(contents),
         ],
+        settings.quick,
     )
     return [
         Comparison(
