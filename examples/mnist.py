@@ -1,53 +1,39 @@
 """A convolutional network on MNIST: a softmax head against a conditional embedding head.
 
-    TORTE_DATA=... python examples/mnist.py                # small network, 2 epochs, minutes
-    TORTE_DATA=... python examples/mnist.py --paper        # the paper's network and settings
+    python examples/mnist.py                # small network, 2 epochs, minutes
+    python examples/mnist.py --paper        # the paper's network and settings
 
 Both networks start from the same weights and see the same batches in the same order; after
-every epoch both predict the 10 000 test images. TORTE_DATA names a folder with mnist/*.gz.
+every epoch both predict the 10 000 test images. The images come
+from a folder named by TORTE_DATA, or are fetched once. `torte reproduce mnist-conv` is the
+paper's whole run, with checkpoints.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
-import gzip
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from torte import datasets
 from torte.nn import ConditionalEmbeddingHead, ConditionalEmbeddingLoss
 from torte.objectives import RademacherBound
 
 PAPER = RademacherBound(tau="4e", risk="training", epsilon=1e-15, shrinkage=0.0, alpha=1.0)
 
 
-def idx(path: Path) -> Tensor:
-    """One of MNIST's own files: a header, then bytes."""
-    raw = gzip.decompress(path.read_bytes())
-    dimensions = raw[3]
-    shape = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(dimensions)]
-    return torch.from_numpy(
-        np.frombuffer(raw, np.uint8, offset=4 + 4 * dimensions).reshape(shape).copy()
-    )
-
-
 def load(rows: int | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    if "TORTE_DATA" not in os.environ:
-        raise SystemExit("TORTE_DATA must name the folder that holds mnist/*.gz.")
-    folder = Path(os.environ["TORTE_DATA"]) / "mnist"
-    images = [
-        idx(folder / f"{part}-images-idx3-ubyte.gz")[:, None].float() / 255
-        for part in ("train", "t10k")
-    ]
-    labels = [idx(folder / f"{part}-labels-idx1-ubyte.gz").long() for part in ("train", "t10k")]
-    return images[0][:rows], labels[0][:rows], images[1], labels[1]
+    """Training images and digits, test images and digits."""
+    X, y, *_ = datasets.load("mnist")
+    images = torch.as_tensor(X).view(-1, 1, 28, 28).float() / 255
+    digits = torch.as_tensor(y)
+    return images[:60_000][:rows], digits[:60_000][:rows], images[60_000:], digits[60_000:]
 
 
 def network(channels: tuple[int, int], features: int, paper: bool) -> nn.Sequential:

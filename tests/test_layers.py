@@ -32,8 +32,8 @@ LAYERS = [
     {"classifier"},
     {"tables"},
     {"__init__"},
-    {"dask", "onnx", "inspection", "tabular", "expressions", "baselines"},
-    {"plots", "report", "comparison"},
+    {"dask", "onnx", "inspection", "tabular", "expressions", "baselines", "datasets"},
+    {"plots", "report", "comparison", "experiments"},
     {"cli"},
 ]
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from torte._weights import diagonal_shift, one_copy, part, total
-from torte.embedding import blocks
+from torte.embedding import BLOCK, blocks
 from torte.errors import NoSupremum
 from torte.kernels.base import Kernel, count, rows
 from torte.kernels.tiles import fill_upper
@@ -93,6 +93,9 @@ def solve_dual(
         return DualSolution(factor, factor.solve(Y), memory)
 
 
+# Numbers of a gram matrix that an accelerator takes in one piece: starting many small kernels
+# costs more there than memory that is written twice.
+_WHOLE = 2**26
 _ROWS = 256  # of a sensitivity formed at a time, where only one half of it is needed
 
 
@@ -180,7 +183,8 @@ class Dual:
         whole = kernel.represent(X)
         A = _leaf(whole)
         shift = diagonal_shift(regularization, Y, weights)
-        taped = kernel.compare(A, A) if len(blocks(n, n)) == 1 else None
+        room = BLOCK if Y.device.type == "cpu" else _WHOLE
+        taped = kernel.compare(A, A) if n * n <= room else None
         alpha_squared = objective.alpha_squared(lambda: supremum_or_largest(kernel, A))
         memory = self._memory if self._memory is not None and len(self._memory) == n else None
         factor, V, self._memory = solve_dual(

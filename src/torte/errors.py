@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning as _ConvergenceWarning
 
 __all__ = [
+    "BrokenDataset",
     "ConvergenceWarning",
     "DoesNotFit",
     "InterruptedWarning",
@@ -29,6 +30,10 @@ class TorteError(Exception):
 
 class InvalidInput(TorteError, ValueError):
     """An argument or a table is not what was expected; the text says what to do."""
+
+
+class BrokenDataset(TorteError, OSError):
+    """A dataset could not be read or fetched, or is not the one that is recorded."""
 
 
 class ModelFileError(TorteError, ValueError):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import torte
-from torte.cli import demo, evaluate, fit, inspect, predict, report
+from torte.cli import datasets, demo, evaluate, fit, inspect, predict, report, reproduce
 from torte.cli.guard import Guarded
 
 __all__ = ["app"]
@@ -26,6 +26,8 @@ app.command("predict", epilog=f"Example: {predict.EXAMPLE}")(predict.predict)
 app.command("evaluate", epilog=f"Example: {evaluate.EXAMPLE}")(evaluate.evaluate)
 app.command("inspect", epilog=f"Example: {inspect.EXAMPLE}")(inspect.inspect)
 app.command("report", epilog=f"Example: {report.EXAMPLE}")(report.report)
+app.command("datasets", epilog=f"Example: {datasets.EXAMPLE}")(datasets.datasets)
+app.command("reproduce", epilog=f"Example: {reproduce.EXAMPLE}")(reproduce.reproduce)
 
 
 def _say_version(wanted: bool) -> None:
