@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -104,17 +105,25 @@ class ConditionalEmbedding:
     epsilon: float
 
     @cached_property
-    def _folded(self) -> tuple[KernelLift | FeatureLift, Tensor]:
+    def _folded(self) -> tuple[Callable[[Any], Tensor], int, Tensor]:
         with torch.no_grad():
-            return self.lift.folded(self.weights)
+            lift, weights = self.lift.folded(self.weights)
+            if isinstance(lift, KernelLift):
+                compare, represent = lift.kernel.against(lift.anchors), lift.kernel.represent
+                return lambda X: compare(represent(X)), lift.width, weights
+            return lift, lift.width, weights
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is made once for prediction is made again, not stored.
+        return {name: value for name, value in vars(self).items() if name != "_folded"}
 
     def decision_probabilities(self, X: Any) -> Tensor:
         """The raw ``p_hat`` (n x m), block by block in bounded memory."""
         n = len(X)
-        lift, weights = self._folded
+        lift, width, weights = self._folded
         with torch.no_grad():
             P = weights.new_empty(n, weights.shape[1])
-            for start, stop in blocks(n, lift.width):
+            for start, stop in blocks(n, width):
                 torch.mm(lift(X[start:stop]), weights, out=P[start:stop])
         return P
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,10 @@ class Sum(Kernel):
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.left.compare(A[0], B[0]) + self.right.compare(A[1], B[1])
 
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        left, right = self.left.against(B[0]), self.right.against(B[1])
+        return lambda A: left(A[0]) + right(A[1])
+
     def norms(self, A: Any) -> Tensor:
         return self.left.norms(A[0]) + self.right.norms(A[1])
 
@@ -95,6 +100,10 @@ class Product(Kernel):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.left.compare(A[0], B[0]) * self.right.compare(A[1], B[1])
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        left, right = self.left.against(B[0]), self.right.against(B[1])
+        return lambda A: left(A[0]) * right(A[1])
 
     def norms(self, A: Any) -> Tensor:
         return self.left.norms(A[0]) * self.right.norms(A[1])

@@ -8,7 +8,7 @@ into a block of the gram matrix. Learning, blocks and prediction know only these
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -89,6 +89,10 @@ class Kernel(Parametric):
     def represent(self, X: Any) -> Any:
         """What `compare` needs of the rows of X, computed once; X itself by default."""
         return X
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        """``A -> compare(A, B)``, with what needs B alone done once; for prediction, off the tape."""
+        return lambda A: self.compare(A, B)
 
     def norms(self, A: Any) -> Tensor:
         """``k(a_i, a_i)`` for the rows of a representation, n numbers."""

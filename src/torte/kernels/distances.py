@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-__all__ = ["minus_half_squared_distance", "squared_distance"]
+__all__ = ["minus_half_squared_distance", "minus_half_squared_distance_to", "squared_distance"]
 
 
 class _MinusHalfSquaredDistance(torch.autograd.Function):
@@ -44,6 +45,22 @@ class _MinusHalfSquaredDistance(torch.autograd.Function):
 def minus_half_squared_distance(X: Tensor, Y: Tensor) -> Tensor:
     """``-|x_i - y_j|^2 / 2`` for rows of X (n x d) and Y (k x d), an n x k matrix."""
     return _MinusHalfSquaredDistance.apply(X, Y)  # type: ignore[no-untyped-call]
+
+
+def minus_half_squared_distance_to(Y: Tensor) -> Callable[[Tensor], Tensor]:
+    """``X -> -|x_i - y_j|^2 / 2``, off the tape: both norms are columns of the one product."""
+    origin = Y.mean(dim=0) if len(Y) else torch.zeros_like(Y[:1]).sum(dim=0)
+    Y = Y - origin
+    ones = Y.new_ones(len(Y), 1)
+    right = torch.cat([Y, ones, -0.5 * (Y * Y).sum(dim=1, keepdim=True)], dim=1)
+
+    def distances(X: Tensor) -> Tensor:
+        X = X - origin
+        norms = -0.5 * (X * X).sum(dim=1, keepdim=True)
+        left = torch.cat([X, norms, X.new_ones(len(X), 1)], dim=1)
+        return (left @ right.mT).clamp_(max=0.0)
+
+    return distances
 
 
 def squared_distance(X: Tensor, Y: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -14,7 +14,10 @@ from torch import Tensor
 
 from torte.errors import InvalidInput
 from torte.kernels.base import Domain, Kernel
-from torte.kernels.distances import minus_half_squared_distance
+from torte.kernels.distances import (
+    minus_half_squared_distance,
+    minus_half_squared_distance_to,
+)
 from torte.parameters import positive
 
 __all__ = [
@@ -93,6 +96,10 @@ class Stationary(Kernel):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.profile(minus_half_squared_distance(A, B))
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        distances = minus_half_squared_distance_to(B)
+        return lambda A: self.profile(distances(A))
 
     def norms(self, A: Any) -> Tensor:
         return torch.ones(len(A), dtype=A.dtype, device=A.device)
@@ -253,6 +260,9 @@ class Laplacian(Stationary):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.profile(-torch.cdist(A, B, p=1.0))
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        return lambda A: self.compare(A, B)
 
     def frequencies(self, G: Tensor, generator: torch.Generator) -> Tensor:
         # One Cauchy draw a column: the normal draw's quantile, taken of a Cauchy distribution.

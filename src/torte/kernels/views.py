@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -95,6 +95,9 @@ class On(Kernel):
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.kernel.compare(A, B)
 
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        return self.kernel.against(B)
+
     def norms(self, A: Any) -> Tensor:
         return self.kernel.norms(A)
 
@@ -128,6 +131,9 @@ class Composed(Kernel):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.kernel.compare(A, B)
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        return self.kernel.against(B)
 
     def norms(self, A: Any) -> Tensor:
         return self.kernel.norms(A)
@@ -170,6 +176,9 @@ class Fixed(Kernel):
 
     def compare(self, A: Any, B: Any) -> Tensor:
         return self.kernel.compare(A, B)
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        return self.kernel.against(B)
 
     def norms(self, A: Any) -> Tensor:
         return self.kernel.norms(A)
