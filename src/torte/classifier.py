@@ -188,7 +188,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         kernel = (recipe if inside is None else inside).prepare(counted, columns, generator)
         self.plan_ = plan_solution(self.solver, recipe if inside else kernel, rows, Y)
         tell(str(self.plan_), self.verbose)
-        again = wants_lambda_again(self, self.plan_.solver, len(rows))
+        again = wants_lambda_again(self, recipe, self.plan_.solver, len(rows))
         score = None if monitor is None else self._scorer(rows, Y, weights, classes, *monitor)
         start = Description(kernel, float(self.regularization))
         with suited_threads(len(rows) if self.batch_size is None else self.batch_size):

@@ -99,10 +99,10 @@ def condition(
 def _landmarks_of(
     kernel: Kernel, X: Tensor, plan: SolvePlan, generator: torch.Generator | None
 ) -> Nystroem:
-    """Nystroem features of a kernel that has seen its data: rows at random."""
+    """Nystroem features of a kernel that has seen its data: centers of clusters of its rows."""
     assert generator is not None
     assert plan.n_components is not None
-    points = choose("uniform", kernel, X, plan.n_components, generator).cpu().double().numpy()
+    points = choose("k-means", kernel, X, plan.n_components, generator).cpu().double().numpy()
     return Nystroem(kernel, plan.n_components, points=points)
 
 

@@ -38,25 +38,31 @@ STARTS = (1.0, 0.1, 0.01)  # multiples of the given lambda that "auto" tries fir
 START_ROWS = 500  # on at most so many rows
 
 
+def _in_batches(estimator: Any, n: int) -> bool:
+    """Whether learning sees many rows a batch at a time."""
+    if estimator.optimizer is None or not estimator.objective.learns or n <= FINISH_ROWS:
+        return False
+    return estimator.optimizer == "auto" or (estimator.batch_size or n) < n
+
+
 def kernel_inside(estimator: Any, recipe: Kernel | FeatureMap, n: int) -> Kernel | None:
     """The kernel of a map that approximates it, to be learned in dual form; None: learn the map.
 
     On many rows a step through the map would factor p landmarks, or work on p frequencies, to
     learn what a batch of fewer rows says of the kernel itself.
     """
-    if not isinstance(recipe, (Fourier, Nystroem)) or n <= FINISH_ROWS:
+    if not isinstance(recipe, (Fourier, Nystroem)) or not _in_batches(estimator, n):
         return None
-    moves = isinstance(recipe, Nystroem) and recipe.learned
-    learns = estimator.optimizer == "auto" and estimator.objective.learns
-    return recipe.kernel if learns and not moves else None
+    return None if isinstance(recipe, Nystroem) and recipe.learned else recipe.kernel
 
 
-def wants_lambda_again(estimator: Any, solver: str, n: int) -> bool:
+def wants_lambda_again(estimator: Any, recipe: Kernel | FeatureMap, solver: str, n: int) -> bool:
     """Whether lambda, learned on fewer rows, is chosen once more on all of them."""
-    if estimator.optimizer is None or not estimator.objective.learns:
-        return False  # as given
-    is_map = isinstance(estimator.kernel, FeatureMap)
-    return estimator.optimizer == "auto" and n > FINISH_ROWS if is_map else solver == "features"
+    if isinstance(recipe, FeatureMap):
+        approximates = kernel_inside(estimator, recipe, n) is not None
+        return approximates or (estimator.optimizer == "auto" and _in_batches(estimator, n))
+    learns = estimator.optimizer is not None and estimator.objective.learns
+    return solver == "features" and learns
 
 
 def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int, finish: bool = True) -> list[Plan]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -20,7 +20,19 @@ from torte.resources import widest
 
 __all__ = ["Nystroem"]
 
+_BLOCK = 512  # columns whitened at a time, where no gradient is wanted
 _ROUNDINGS = 100  # on the diagonal of the landmarks' gram matrix
+
+
+class Landmarks(NamedTuple):
+    """Landmarks in the kernel's form, and the Cholesky factor of their gram matrix.
+
+    ``inverses`` are those of its diagonal blocks, where there are many and no gradient is wanted.
+    """
+
+    anchors: Any
+    factor: Tensor
+    inverses: list[Tensor]
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,7 @@ class Nystroem(FeatureMap):
         if self.learned and self.points is not None:
             yield Leaf.of(("points",), "real", self.points)
 
-    def settle(self, like: Tensor) -> Any:
+    def settle(self, like: Tensor) -> Landmarks:
         if self.points is None:
             raise InvalidInput(
                 "Nystroem has no landmarks yet: fit an estimator with it, or call prepare(X, None, "
@@ -120,7 +132,10 @@ class Nystroem(FeatureMap):
                 break
             jitter = 10 * jitter
             L, info = torch.linalg.cholesky_ex(K + jitter * eye)
-        return anchors, L.to(like.dtype)
+        wide = len(L) > _BLOCK and not L.requires_grad
+        diagonal = [L[at : at + _BLOCK, at : at + _BLOCK] for at in range(0, len(L), _BLOCK)]
+        inverses = [torch.linalg.inv(block).to(like.dtype) for block in diagonal] if wide else []
+        return Landmarks(anchors, L.to(like.dtype), inverses)
 
     def _between_landmarks(self, anchors: Any, like: Tensor) -> Tensor:
         """Their gram matrix: in float64 where that costs no gradient, since its inverse is wanted."""
@@ -131,15 +146,22 @@ class Nystroem(FeatureMap):
         return self.kernel.gram(torch.as_tensor(self.points, dtype=wide, device=like.device))
 
     def fold(self, state: Any, weights: Tensor) -> tuple[Any, Any, Tensor] | None:
-        anchors, L = state
         wide = widest(weights.device)
-        V = torch.linalg.solve_triangular(L.mT.to(wide), weights.to(wide), upper=True)
-        return self.kernel, anchors, V.to(weights.dtype)
+        V = torch.linalg.solve_triangular(state.factor.mT.to(wide), weights.to(wide), upper=True)
+        return self.kernel, state.anchors, V.to(weights.dtype)
 
     def apply(self, state: Any, X: Tensor) -> Tensor:
-        anchors, L = state
-        compared = self.kernel.compare(anchors, self.kernel.represent(X))
-        return torch.linalg.solve_triangular(L, compared, upper=False).mT
+        anchors, L, inverses = state
+        compared = self.kernel.compare(self.kernel.represent(X), anchors)
+        if not inverses or compared.requires_grad:
+            return torch.linalg.solve_triangular(L, compared.mT, upper=False).mT
+        # Forward substitution by blocks: products of matrices are faster than triangular solves.
+        Z = torch.empty_like(compared, memory_format=torch.contiguous_format)
+        for i, inverse in enumerate(inverses):
+            start, stop = i * _BLOCK, i * _BLOCK + len(inverse)
+            part = compared[:, start:stop] - Z[:, :start] @ L[start:stop, :start].mT
+            Z[:, start:stop] = part @ inverse.mT
+        return Z
 
     def supremum(self, domain: Domain = None) -> Any:
         return self.kernel.supremum(domain)  # a projection: |phi(x)|^2 <= k(x, x)

@@ -44,10 +44,11 @@ def fourier(graph: Graph, features: Fourier, X: str) -> str:
 
 @maps(Nystroem)
 def nystroem(graph: Graph, features: Nystroem, X: str) -> str:
-    anchors, L = features.settle(graph.like)
-    eye = torch.eye(len(L), dtype=torch.float64)
-    whitening = torch.linalg.solve_triangular(L.cpu().double(), eye, upper=False)
-    compared = graph.compare(features.kernel, graph.represent(features.kernel, X), anchors)
+    landmarks = features.settle(graph.like)
+    eye = torch.eye(len(landmarks.factor), dtype=torch.float64)
+    whitening = torch.linalg.solve_triangular(landmarks.factor.cpu().double(), eye, upper=False)
+    represented = graph.represent(features.kernel, X)
+    compared = graph.compare(features.kernel, represented, landmarks.anchors)
     return graph.op("MatMul", compared, whitening.mT)
 
 
