@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from scipy.linalg import pascal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -38,7 +37,7 @@ from torte.learning import Plan, Problem
 from torte.objectives import CrossValidation, EmpiricalRisk, RademacherBound
 from torte.optimizers import LBFGS, Adam
 from torte.primal import Primal
-from torte.statistics import Statistics, factorize_gram
+from torte.statistics import Statistics, factorize_gram, measure
 
 AS_GIVEN = {"regularization": 0.01, "optimizer": None}
 LANDMARKS = np.random.default_rng(1).normal(size=(6, 3))
@@ -315,12 +314,16 @@ def test_more_features_than_rows_is_told(blobs):
 
 
 def test_float32_falls_back_and_says_so():
-    # Pascal matrices hold whole numbers, exact in float32, and have condition numbers of 1e9 and
-    # more; from their other end on a factorization rounds.
+    # The last number is the least in float32 that keeps [[a, b], [b, c]] positive definite: half
+    # of these are not so any more once b / sqrt(a) is rounded, whoever rounds it.
+    rng = np.random.default_rng(0)
     told = 0
-    for size in (10, 11, 12):
-        K = torch.tensor(pascal(size)[::-1, ::-1].astype(np.float32))
-        B = K.sum(dim=1, keepdim=True)
+    for a, b in rng.uniform(1.0, 2.0, size=(40, 2)).astype(np.float32):
+        c = np.float32(np.float64(b) ** 2 / np.float64(a))
+        while np.float64(a) * np.float64(c) - np.float64(b) ** 2 < 1e-9:
+            c = np.nextafter(c, np.float32(np.inf))
+        K = torch.tensor([[a, b], [b, c]])
+        B = torch.tensor([[1.0], [0.0]])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             x = factorize_gram(K, 0.0).solve(B)
@@ -330,8 +333,23 @@ def test_float32_falls_back_and_says_so():
                 caught[0].message
             )
             assert x.dtype == torch.float32
-            assert (x - 1).abs().max() < 1e-3
+            exact = torch.linalg.solve(K.double(), B.double())
+            torch.testing.assert_close(x.double(), exact, rtol=1e-6, atol=0)
     assert told > 0
+
+
+def test_sums_of_few_features_are_not_rounded_to_float32(points):
+    # |z|^2 of a network may be a million times n lambda: float32 sums would not be definite.
+    class AsTheyAre:
+        width = 3
+
+        def __call__(self, X):
+            return X
+
+    X = points[0].float()[:, :1] * 1e3
+    Z = torch.cat([X, X + 1e-3, torch.ones_like(X)], dim=1)
+    gram = measure(AsTheyAre(), Z, torch.ones_like(X)).gram
+    assert_close(gram, Z.double().mT @ Z.double(), rtol=1e-12, atol=0)
 
 
 def test_grid_search_over_recipes(blobs):
@@ -379,7 +397,7 @@ def test_learned_models_go_on(blobs):
     model.partial_fit(X[60:], y[60:])
     assert model.kernel_ is kernel
     assert model._statistics.count == 90
-    with pytest.raises(InvalidInput, match="which partial_fit and forget do not keep"):
+    with pytest.raises(InvalidInput, match="which partial_fit, forget and streams do not keep"):
         model.risk_bound()
 
 

@@ -64,6 +64,9 @@ def factorize_gram(gram: Tensor, shift: float) -> Factor:
 
 _COLUMNS = 1024  # of the gram matrix added to at a time: what is below its diagonal is mirrored
 _NUMBERS = 2**24  # features at hand at a time
+# Features up to which products are formed in float64 too, where they cost little. Rounded to
+# float32 the sums of a network's features, which nothing bounds, are not positive definite.
+_FEW = 1024
 
 
 def measure(lift: FeatureLift, X: Any, Y: Tensor, weights: Tensor | None = None) -> Statistics:
@@ -76,13 +79,15 @@ def measure(lift: FeatureLift, X: Any, Y: Tensor, weights: Tensor | None = None)
     with torch.no_grad():
         for start, stop in blocks(len(Y), p, _NUMBERS):
             Z = lift(X[start:stop])
+            largest = max(largest, float(Z.square().sum(dim=1).max()))
+            if p <= _FEW:
+                Z = Z.to(wide)
             weighted = Z if weights is None else Z * weights[start:stop, None]
             for at in range(0, p, _COLUMNS):
                 part = gram[at : at + _COLUMNS, at:]
                 left, right = weighted[:, at : at + _COLUMNS].mT, Z[:, at:]
                 part.addmm_(left, right) if Z.dtype == wide else part.add_(left @ right)
-            cross += weighted.mT @ Y[start:stop]
-            largest = max(largest, float(Z.square().sum(dim=1).max()))
+            cross += weighted.mT @ Y[start:stop].to(weighted.dtype)
         for at in range(0, p, _COLUMNS):
             end = at + _COLUMNS
             gram[end:, at:end] = gram[at:end, end:].mT
