@@ -172,12 +172,22 @@ def test_every_row_of_the_table_learns(method, blobs):
     X, y = blobs
     X = folds.unit_range(X)
     model = methods.estimator(
-        method, len(X), X.shape[1], optimizer="adam", epochs=3, seed=0, device="cpu"
+        method, y, X.shape[1], optimizer="adam", epochs=3, seed=0, device="cpu"
     )
     with heard():
         P = model.fit(X, y).predict_proba(X)
     assert P.shape == (90, 3)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-9)
+
+
+def test_a_class_too_rare_to_calibrate_leaves_an_svc_without_probabilities(blobs):
+    X, y = blobs
+    few = np.r_[np.flatnonzero(y != y[0]), np.flatnonzero(y == y[0])[:4]]
+    model = methods.estimator(
+        "svc", y[few], X.shape[1], optimizer="adam", epochs=3, seed=0, device="cpu"
+    )
+    assert model.fit(X[few], y[few]).score(X[few], y[few]) > 0.5
+    assert not hasattr(model, "predict_proba")
 
 
 # -- settings, records, processes -------------------------------------------------------

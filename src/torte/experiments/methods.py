@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -52,11 +53,12 @@ def paper_bound(tau: str = "4e/n", alpha: float | None = None) -> RademacherBoun
 
 
 def estimator(
-    method: str, n: int, d: int, *, optimizer: str, epochs: int, seed: int, device: str
+    method: str, y: np.ndarray, d: int, *, optimizer: str, epochs: int, seed: int, device: str
 ) -> Any:
-    """The estimator of a row of the table, for n training rows of d columns."""
+    """The estimator of a row of the table, for the labels of the training rows and d columns."""
+    n, rarest = len(y), int(np.unique(y, return_counts=True)[1].min())
     if method in OURS:
-        return _ours(method, seed, device)
+        return _ours(method, seed, device, rarest)
     learner = Adam(0.1, max_iter=epochs) if optimizer == "adam" else LBFGS(max_iter=epochs)
     kernel = 1.0 * Gaussian((1.0,) * d)
     common: dict[str, Any] = {"device": device, "random_state": seed}
@@ -87,7 +89,7 @@ def estimator(
     )
 
 
-def _ours(method: str, seed: int, device: str) -> Any:
+def _ours(method: str, seed: int, device: str, rarest: int) -> Any:
     """Estimators that get the columns as they are, and scale them where they need it."""
     if method == "default":
         return MCEClassifier(random_state=seed, device=device)
@@ -103,4 +105,6 @@ def _ours(method: str, seed: int, device: str) -> Any:
     # Not stratified: some classes have fewer rows than there are folds.
     three, five = (KFold(k, shuffle=True, random_state=seed) for k in (3, 5))
     search = GridSearchCV(SVC(), {"C": [1.0, 10.0, 100.0], "gamma": [0.03, 0.1, 0.3]}, cv=three)
-    return make_pipeline(StandardScaler(), CalibratedClassifierCV(search, cv=five, ensemble=False))
+    if rarest >= five.n_splits:  # else there are no probabilities: calibration needs each class
+        search = CalibratedClassifierCV(search, cv=five, ensemble=False)
+    return make_pipeline(StandardScaler(), search)

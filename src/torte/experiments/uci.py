@@ -58,7 +58,7 @@ def run_fold(fold: Fold) -> dict[str, Any]:
     train, test = folds.split(len(X), fold.index, fold.seed)
     model = methods.estimator(
         fold.method,
-        len(train),
+        y[train],
         X.shape[1],
         optimizer=fold.optimizer,
         epochs=fold.epochs,
@@ -69,13 +69,14 @@ def run_fold(fold: Fold) -> dict[str, Any]:
     with heard() as said:
         model.fit(X[train], y[train])
         seconds = time.perf_counter() - began
-        P = model.predict_proba(X[test])
-    entry: dict[str, Any] = {
-        "accuracy": 100 * float((model.classes_[P.argmax(axis=1)] == y[test]).mean()),
-        "log_loss": folds.log_loss(P, model.classes_, y[test]),
-        "seconds": seconds,
-        "device": fold.device,
-    }
+        entry: dict[str, Any] = {
+            "accuracy": 100 * float((model.predict(X[test]) == y[test]).mean()),
+            "seconds": seconds,
+            "device": fold.device,
+        }
+        if hasattr(model, "predict_proba"):
+            P = model.predict_proba(X[test])
+            entry["log_loss"] = folds.log_loss(P, model.classes_, y[test])
     if hasattr(model, "history_"):
         entry |= {"steps": model.n_iter_, "complexity": model.complexity_}
     if said:
@@ -132,7 +133,7 @@ def results(settings: Settings) -> dict[str, dict[str, dict[str, np.ndarray]]]:
     for path in sorted((settings.folder / "uci").glob("*/*.json")):
         entries = Record.read(path)["results"].values()
         quantities = {
-            key: np.array([entry[key] for entry in entries])
+            key: np.array([entry.get(key, np.nan) for entry in entries])
             for key in ("accuracy", "log_loss", "seconds")
         }
         found.setdefault(path.stem, {})[path.parent.name] = quantities
