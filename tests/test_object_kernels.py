@@ -71,11 +71,12 @@ def test_diagonal_is_that_of_the_gram_and_below_the_supremum(kernel, data):
         assert norms.max() <= float(kernel.supremum()) + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("kernel", "data"),
-    [(k, d) for k, d in KERNELS if isinstance(k, (Spectrum, Subsequence, WeisfeilerLehman))],
-    ids=repr,
-)
+normalized = [
+    (k, d) for k, d in KERNELS if isinstance(k, (Spectrum, Subsequence, WeisfeilerLehman))
+]
+
+
+@pytest.mark.parametrize(("kernel", "data"), normalized, ids=[repr(k) for k, _ in normalized])
 def test_normalized_kernels_have_ones_on_the_diagonal(kernel, data):
     np.testing.assert_allclose(np.diag(kernel(data)), 1.0, rtol=1e-12)
     assert kernel.supremum() == 1.0

@@ -174,7 +174,7 @@ def test_files_of_format_1_are_still_read(name):
 
 
 @persistence.savable
-class Codes(NamedTuple):
+class Levels(NamedTuple):
     levels: tuple[str, ...]
     counts: np.ndarray
 
@@ -183,7 +183,7 @@ def test_values_come_back_as_they_were(tmp_path):
     value = {
         "scalars": (None, True, 3, -0.0, 1e-320, float("inf"), "ü\n", np.float32(0.5)),
         "mixed": [{1: "one", "1": 1}, [], ()],
-        "codes": Codes(("a", "b"), np.arange(6, dtype=np.int32).reshape(2, 3)),
+        "codes": Levels(("a", "b"), np.arange(6, dtype=np.int32).reshape(2, 3)),
         "turned": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
         "labels": np.array(["a", "bcd"]),
         "objects": np.array(["a", None, 2], dtype=object),

@@ -184,7 +184,11 @@ def check_classifier(model: Any) -> None:
     if isinstance(lift, FeatureLift):
         lift = dataclasses.replace(lift, state=lift.features.settle(weights))
         model.embedding_ = dataclasses.replace(embedding, lift=lift)
-    if d is not None:
+    if d is None:
+        _demand(
+            model.kernel_.takes not in VECTORS, "it does not say how many columns its rows have"
+        )
+    else:
         _demand(0 < d <= COLUMNS, f"it has {d} columns")
         _demand(
             "feature_names_in_" not in have or model.feature_names_in_.shape == (d,),
