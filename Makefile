@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test test-all check bench tables fuzz clean
+.PHONY: demo test test-all check bench bench-scale tables fuzz clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.ready: pyproject.toml constraints.txt
@@ -35,6 +35,9 @@ tables: $(VENV)/.ready        ## accuracy and log loss on the tables in TORTE_DA
 
 fuzz: $(VENV)/.ready          ## ten thousand mutated model files
 	$(RUN) -m pytest -n 0 -s -m slow tests/test_model_file_fuzz.py
+
+bench-scale: $(VENV)/.ready   ## large n on the tables in TORTE_DATA: an hour; goes on where it stopped
+	$(RUN) benchmarks/scale.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
