@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator
 
 from torte._arrays import admit_rows, generator_from
 from torte._settings import check_settings
+from torte._targets import weigh
+from torte.choosing import JUDGED, choose_regularization
 from torte.errors import InvalidInput, WideFeaturesWarning
 from torte.incremental import demand_fixed_weights, measured, solve_again, warn_if_wide
 from torte.maps import FeatureMap
@@ -74,7 +76,7 @@ def learn_on(
 
 
 def finish(estimator: Any, statistics: Statistics, sample: Sample) -> None:
-    """The embedding of all rows, from their sums."""
+    """The embedding of all rows, from their sums; lambda, where it was learned, is chosen again."""
     warn_if_wide(estimator.embedding_.lift.width, statistics.count, stacklevel=5)
     if estimator.optimizer == "auto":
         estimator.regularization_ = _for_all_rows(estimator, statistics, sample)
@@ -83,8 +85,24 @@ def finish(estimator: Any, statistics: Statistics, sample: Sample) -> None:
 
 
 def _for_all_rows(estimator: Any, statistics: Statistics, sample: Sample) -> float:
-    """Lambda for all rows, from what the sample has learned: ``n lambda`` is what acts."""
-    return float(estimator.regularization_ * len(sample.X) / statistics.count)
+    """Lambda for all rows: leave-one-out on some rows of the sample chooses it."""
+    # From what the sample has learned on: ``n lambda`` is what acts.
+    start = float(estimator.regularization_ * len(sample.X) / statistics.count)
+    if not estimator.objective.learns or statistics.count <= len(sample.X):
+        return start
+    judged = np.linspace(0, len(sample.X) - 1, min(JUDGED, len(sample.X))).astype(int)
+    like = estimator.embedding_.weights
+    rows, codes = torch.as_tensor(sample.X[judged]).to(like), sample.codes[judged]
+    hot = np.eye(len(estimator.classes_))[codes]
+    Y, weights = weigh(hot, estimator.classes_, None, estimator.class_weight)
+    return choose_regularization(
+        statistics,
+        estimator.embedding_.lift(rows),
+        torch.as_tensor(Y).to(like),
+        estimator.objective.epsilon,
+        start,
+        None if weights is None else torch.as_tensor(weights).to(like),
+    ).regularization
 
 
 def fit_rows(estimator: Any, rows: Rows, sample_weight: Any = None, monitor: Any = None) -> None:
