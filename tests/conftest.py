@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,22 @@ def blobs():
     y = np.arange(90) % 3
     X = rng.normal(size=(90, 4)) + 2.0 * np.eye(3, 4)[y]
     return X * np.array([1.0, 100.0, 0.01, 5.0]) + np.array([0.0, 1e3, 0.0, -50.0]), y
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A named pipe, and a function that waits for what was written into it."""
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_bytes()), daemon=True)
+    reader.start()
+
+    def received() -> bytes:
+        reader.join(60)
+        assert path.is_fifo(), "the pipe was replaced"
+        return read[0]
+
+    return path, received
 
 
 def table(name: str, mixed: bool = False) -> tuple[np.ndarray | pd.DataFrame, np.ndarray]:

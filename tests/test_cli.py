@@ -232,6 +232,14 @@ def test_inspect_says_what_was_learned(here):
     assert found["risk_bound"]["n"] == 90
 
 
+def test_a_pipe_gets_the_model(here, pipe):
+    path, received = pipe
+    assert run("fit", "flowers.csv", "-t", "species", "-o", path).exit_code == 0
+    whole = received()
+    (here / "from-pipe.torte").write_bytes(whole)
+    assert torte.load("from-pipe.torte").target_name_ == "species"
+
+
 def test_evaluate_compares_on_the_same_folds(here):
     arguments = ("evaluate", "flowers.csv", "-t", "species", "-k", 3, "--drop", "key")
     result = run(*arguments, "--baseline", "logistic-regression", "--json")

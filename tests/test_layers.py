@@ -13,7 +13,8 @@ ROOT = Path(torte.__file__).parent
 # From the ground up; a module may import from those before its own layer.
 LAYERS = [
     {"errors", "progress", "_threads", "blocked", "resources"},
-    {"objects"},
+    {"objects", "_files"},
+    {"_numbers"},
     {"iterative", "parameters", "_arrays", "_weights", "entropy", "bounds", "_container"},
     {"_targets"},
     {"maps", "_forms"},

@@ -105,6 +105,13 @@ def test_labels_of_any_kind_and_any_number_of_rows(classes, data, tmp_path):
         assert P.shape == (n, len(classes))
 
 
+def test_a_pipe_gets_the_graph_and_stays_a_pipe(data, pipe):
+    X, y, _ = data
+    path, received = pipe
+    torte.onnx.export(MCEClassifier(Gaussian(), optimizer=None).fit(X, y), path)
+    onnx.checker.check_model(onnx.load_model_from_string(received()))
+
+
 class Rooted(Gaussian):
     """A kernel of one's own: not a Gaussian in every way."""
 

@@ -511,6 +511,19 @@ def test_a_save_replaces_what_a_link_points_to(stored, blobs):
     assert isinstance(torte.load(stored).kernel_, Laplacian)
 
 
+def test_a_pipe_gets_the_bytes_and_stays_a_pipe(stored, pipe):
+    path, received = pipe
+    torte.load(stored).save(path)
+    assert received() == stored.read_bytes()
+    assert {entry.name for entry in path.parent.iterdir()} == {"pipe", stored.name}
+
+
+def test_a_save_keeps_the_mode_of_the_file(stored):
+    stored.chmod(0o640)
+    torte.load(stored).save(stored)
+    assert stored.stat().st_mode & 0o777 == 0o640
+
+
 def test_without_the_library_the_extra_is_named(stored, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors.torch", None)
     with pytest.raises(ImportError, match=r"need the library safetensors; .* 'torte\[files\]'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -243,13 +244,35 @@ def test_replacing_keeps_the_mode_and_follows_links(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("ending", [None, "arrow"])
+def test_a_pipe_gets_the_table_and_stays_a_pipe(ending, pipe):
+    path, received = pipe
+    with TableWriter(path, ending) as writer:
+        writer.write(PIECE)
+    whole = received()
+    with TableWriter(path.parent / "o", ending) as writer:
+        writer.write(PIECE)
+    assert whole == (path.parent / "o").read_bytes()
+
+
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with (
+        pytest.raises(InvalidInput, match=r"`.*o` cannot be written: no space left on device"),
+        atomic(tmp_path / "o") as there,
+    ):
+        there.write_text("much")
+    assert not list(tmp_path.iterdir())
+
+
 def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(InvalidInput, match="cannot be written: it is a folder"):
         check_writable(tmp_path)
     with pytest.raises(InvalidInput, match=r"cannot be written: there is no folder '.*none'"):
         check_writable(tmp_path / "none" / "o.csv")
-    with TableWriter("/dev/null") as writer:
-        writer.write(PIECE)
     if os.geteuid() == 0:
         pytest.skip("a superuser may write everywhere")
     tmp_path.chmod(0o500)

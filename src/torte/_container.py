@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 
 from torch import Tensor
 
+from torte._files import atomic
 from torte.errors import InvalidInput, ModelFileError
 
 __all__ = ["FORMAT", "read", "safetensors", "write", "write_atomically"]
@@ -48,22 +48,14 @@ def safetensors() -> Any:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
-    """Put ``data`` at ``path`` as a whole or not at all: a file beside it, flushed, then renamed."""
+    """Put ``data`` at ``path`` as a whole or not at all."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the path of a file in it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder of {path} does not exist; make {target.parent} first.")
-    part = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(part, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with atomic(path) as there:
+        there.write_bytes(data)
 
 
 def write(

@@ -20,6 +20,7 @@ __all__ = [
     "PrecisionWarning",
     "TorteError",
     "TorteWarning",
+    "UnwritableFile",
     "WideFeaturesWarning",
 ]
 
@@ -30,6 +31,10 @@ class TorteError(Exception):
 
 class InvalidInput(TorteError, ValueError):
     """An argument or a table is not what was expected; the text says what to do."""
+
+
+class UnwritableFile(InvalidInput, OSError):
+    """The path given for a result cannot be written, or the disk took only a part of it."""
 
 
 class BrokenDataset(TorteError, OSError):

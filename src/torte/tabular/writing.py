@@ -10,8 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from torte._files import atomic
 from torte.errors import InvalidInput
-from torte.tabular.atomic import atomic
 from torte.tabular.sources import FORMATS, format_of_name
 
 if TYPE_CHECKING:

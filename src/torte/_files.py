@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from torte.errors import InvalidInput
+from torte.errors import TorteError, UnwritableFile
 
 __all__ = ["atomic", "check_writable"]
 
 
-def _refused(path: Path, reason: str) -> InvalidInput:
-    return InvalidInput(f"`{path}` cannot be written: {reason}.")
+def _refused(path: Path, reason: str) -> UnwritableFile:
+    return UnwritableFile(f"`{path}` cannot be written: {reason}.")
 
 
-def check_writable(path: str | Path) -> None:
-    """Raise `InvalidInput` where a file could not be written, before the work for it begins."""
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `UnwritableFile` where a file could not be written, before the work for it begins."""
     path = Path(path)
     folder = path.parent
     if path.is_dir():
@@ -30,11 +30,14 @@ def check_writable(path: str | Path) -> None:
 
 
 @contextmanager
-def atomic(path: str | Path) -> Iterator[Path]:
+def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path``, renamed to it at the end; removed on any exception.
 
+    A file that was there keeps its mode, and a link stays a link. A device or a named pipe is
+    given as it is: bytes that went through cannot be taken back.
+
     >>> import tempfile, pathlib
-    >>> from torte.tabular import atomic
+    >>> from torte._files import atomic
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     target = pathlib.Path(folder, "result.txt")
     ...     with atomic(target) as there:
@@ -56,8 +59,12 @@ def atomic(path: str | Path) -> Iterator[Path]:
     there = Path(name)
     try:
         yield there
+        with there.open("rb+") as whole:
+            os.fsync(whole.fileno())  # else a power cut leaves the new name and the old bytes
         there.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
         os.replace(there, path)
+    except TorteError:
+        raise  # a sentence of its own, about something else
     except OSError as error:
         raise _refused(path, str(error.strerror or error).lower()) from error
     finally:
