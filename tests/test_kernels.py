@@ -220,6 +220,11 @@ def test_suprema():
         (lambda: Gaussian(()), "`length_scale` of Gaussian"),
         (lambda: Categories(1.5), "`similarity` of Categories must be a number strictly between 0"),
         (lambda: Constant(0.0), "`value` of Constant must be a positive number"),
+        (lambda: Gaussian([[1.0, 2.0]]), r"`length_scale` of Gaussian .* got \[\[1.0, 2.0\]\]"),
+        (lambda: Gaussian(np.ones((2, 2))), "`length_scale` of Gaussian .* sequence .* got array"),
+        (lambda: Gaussian(True), "`length_scale` of Gaussian .* a positive number .* got True"),
+        (lambda: Gaussian([1.0, True]), r"`length_scale` of Gaussian .* got \[1.0, True\]"),
+        (lambda: Gaussian("1"), "`length_scale` of Gaussian .* a positive number .* got '1'"),
         (lambda: RationalQuadratic(alpha=0), "`alpha` of RationalQuadratic"),
         (lambda: Polynomial(0), "`degree` of Polynomial must be a whole number"),
         (lambda: Polynomial(coef0=-1.0), "`coef0` of Polynomial must be zero or positive"),
@@ -237,6 +242,16 @@ def test_suprema():
 def test_bad_hyperparameters_are_named(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", [list, np.asarray, torch.tensor])
+def test_sequences_of_any_kind_become_tuples(kind):
+    kernel = Gaussian(kind([0.5, 1.0, 2.0]))
+    assert kernel == Gaussian(LENGTHS)
+    assert hash(kernel) == hash(Gaussian(LENGTHS))
+    assert eval(repr(kernel)) == kernel
+    assert not any(leaf.array for leaf in kernel.leaves())  # arrays are learned as networks are
+    assert Gaussian(kind(2.0) if kind is not list else np.float32(2.0)) == Gaussian(2.0)
 
 
 def test_strangers_are_refused():

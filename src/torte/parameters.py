@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
+from torte._numbers import numbers_in
 from torte.errors import InvalidInput
 
 __all__ = ["Leaf", "Parameters", "Parametric", "drawn", "fraction", "positive", "real"]
@@ -132,30 +133,26 @@ class Parametric:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
             if "constraint" in field.metadata:
-                checked = self._checked(field, getattr(self, field.name))
-                object.__setattr__(self, field.name, checked)
+                object.__setattr__(self, field.name, self._checked(field, value))
+            elif isinstance(value, np.generic):  # Python's numbers have a JSON form
+                object.__setattr__(self, field.name, value.item())
 
     def _checked(self, field: dataclasses.Field[Any], value: Any) -> Any:
-        if isinstance(value, torch.Tensor) or (value is None and field.metadata["optional"]):
+        on_tape = isinstance(value, torch.Tensor) and value.requires_grad
+        if on_tape or (value is None and field.metadata["optional"]):
             return value
         constraint = CONSTRAINTS[field.metadata["constraint"]]
         expected = f"{constraint.expected} or a sequence of them"
         if field.metadata["optional"]:
             expected += ", or None to start from the data"
-        try:
-            numbers = np.asarray(value, dtype=np.float64)
-            fine = numbers.size > 0 and bool(
-                np.all(np.isfinite(numbers) & constraint.holds(numbers))
-            )
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
+        numbers = numbers_in(value)
+        if numbers is None or not constraint.holds(numbers).all():
             raise InvalidInput(
                 f"`{field.name}` of {type(self).__name__} must be {expected}, got {value!r}."
             )
-        if isinstance(value, np.ndarray) and numbers.ndim > 0:
-            return numbers  # weights, landmarks: an array stays one
+        # Of arrays, too: a field that holds an array is one of weights, which `drawn` declares.
         return float(numbers) if numbers.ndim == 0 else tuple(numbers.tolist())
 
     # -- hyperparameters --------------------------------------------------------------
