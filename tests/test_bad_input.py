@@ -87,7 +87,30 @@ def test_bad_settings(name):
         MCEClassifier(**{name: value}).fit(X, Y)
 
 
-@pytest.mark.parametrize("size", [1, 2.5, True])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("regularization", np.inf, "`regularization` must be a positive number, got inf"),
+        ("optimizer", np.ones(2), r"`optimizer` must be LBFGS.* got array\(\[1., 1.\]\)"),
+        ("solver", np.ones(2), "`solver` must be 'auto' or .* got array"),
+        ("device", np.ones(2), "`device` must be 'cpu', .* got array"),
+        ("random_state", 2**70, r"`random_state` must be a whole number from -2\*\*63 .*modulo"),
+        ("random_state", True, "`random_state` must be a whole number, .* got True"),
+    ],
+)
+def test_bad_settings_of_any_type(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        MCEClassifier(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize(("fraction", "size"), [(0.99, None), (0.8, 2)])
+def test_validation_leaves_a_row_on_each_side(fraction, size):
+    settings = {"optimizer": Adam(max_iter=2), "batch_size": size, "random_state": 0}
+    model = MCEClassifier(Gaussian(), validation_fraction=fraction, **settings).fit(X, Y)
+    assert np.isfinite(model.objective_value_)
+
+
+@pytest.mark.parametrize("size", [1, 2.5, True, "a"])
 def test_batch_sizes_that_are_none(size):
     with pytest.raises(ValueError, match="`batch_size` must be a whole number of at least 2"):
         MCEClassifier(batch_size=size, optimizer=Adam()).fit(X, Y)

@@ -138,6 +138,28 @@ def test_adam_stops_by_its_rule_and_averages():
     assert half.free[0] < last.free[0]
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Adam(max_iter=0), "`max_iter` of Adam must be a whole number .* got 0"),
+        (lambda: Adam(max_iter=2.5), "`max_iter` of Adam must be a whole number .* got 2.5"),
+        (lambda: Adam("a"), "`learning_rate` of Adam must be a positive number, got 'a'"),
+        (lambda: Adam(-1), "`learning_rate` of Adam must be a positive number, got -1"),
+        (lambda: Adam(tol="x"), "`tol` of Adam must be a number of at least 0, got 'x'"),
+        (lambda: Adam(average=2.0), "`average` of Adam must be a number from 0 to 1, got 2.0"),
+        (lambda: Adam(average=-1), "`average` of Adam must be a number from 0 to 1, got -1"),
+        (lambda: LBFGS(max_iter=-3), "`max_iter` of LBFGS must be a whole number .* got -3"),
+        (lambda: LBFGS(max_iter="a"), "`max_iter` of LBFGS must be a whole number .* got 'a'"),
+        (lambda: LBFGS(tol=-1), "`tol` of LBFGS must be a number of at least 0, got -1"),
+        (lambda: LBFGS(tol=np.nan), "`tol` of LBFGS must be a number of at least 0, got nan"),
+    ],
+)
+def test_bad_settings_of_optimizers_are_named(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+    assert LBFGS(max_iter=np.int64(5)) == LBFGS(max_iter=5)
+
+
 def test_unfinished_learning_is_announced(points):
     X, _, Y = points
     description = Description(Gaussian(1.0), 1.0)

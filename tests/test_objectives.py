@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -158,11 +159,24 @@ def test_multipliers_by_name():
         (lambda: EmpiricalRisk(epsilon=0.5), "`epsilon` of EmpiricalRisk must be a number between"),
         (lambda: MedianHeuristic(epsilon=0), "`epsilon` of MedianHeuristic"),
         (lambda: CrossValidation(folds=1), "`folds` of CrossValidation must be a whole number"),
+        (lambda: CrossValidation(folds=True), "`folds` .* must be a whole number .*, got True"),
+        (lambda: RademacherBound(tau=math.inf), "`tau` must be a number of at least 0, .*got inf"),
+        (lambda: RademacherBound(alpha=math.inf), "`alpha` must be a positive number, .*got inf"),
+        (lambda: RademacherBound(shrinkage=math.inf), "`shrinkage` must be a number .*, got inf"),
+        (lambda: RademacherBound(left_out=True), "`left_out` must be a whole number .* got True"),
+        (lambda: RademacherBound(risk=np.ones(2)), "`risk` must be 'leave-one-out' or 'training'"),
     ],
 )
 def test_bad_settings_are_named(make, message):
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    bound = RademacherBound(tau=np.int64(1), left_out=np.arange(4)[3], alpha=np.float32(0.5))
+    assert repr(bound) == repr(RademacherBound(tau=1, left_out=3, alpha=0.5))
+    assert json.loads(json.dumps(bound.to_dict())) == bound.to_dict()
+    assert CrossValidation(folds=np.int64(3)) == CrossValidation(folds=3)
 
 
 def test_objectives_are_values():

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from torte._numbers import is_whole
 from torte.errors import InvalidInput
 from torte.objects import Objects, Pairs, Records, items_of
 
@@ -34,7 +35,7 @@ def compute_device(device: str) -> torch.device:
         "mps": torch.backends.mps.is_available(),
         "cpu": True,
     }
-    if device == "auto":
+    if isinstance(device, str) and device == "auto":
         return torch.device(next(name for name, found in there.items() if found))
     try:
         wanted = torch.device(device)
@@ -61,8 +62,13 @@ def generator_from(random_state: Any) -> torch.Generator:
             else random_state.integers
         )
         generator.manual_seed(int(draw(2**31)))
-    elif isinstance(random_state, (int, np.integer)):
-        generator.manual_seed(int(random_state))
+    elif is_whole(random_state):
+        seed = int(random_state)
+        if not -(2**63) <= seed < 2**64:
+            raise InvalidInput(
+                f"`random_state` must be a whole number from -2**63 to 2**64 - 1, got {seed}; take it modulo 2**32."
+            )
+        generator.manual_seed(seed)
     else:
         raise InvalidInput(
             f"`random_state` must be a whole number, a numpy RandomState or Generator, or None, got {random_state!r}."

@@ -133,7 +133,8 @@ class Problem:
             self._fixed = [_split(X, Y, weights, fold) for fold in parts]
         elif self.plan.validation_fraction > 0:
             order = torch.randperm(n, generator=self.generator)
-            aside = order[: max(1, round(self.plan.validation_fraction * n))]
+            # At least one row on each side.
+            aside = order[: min(max(1, round(self.plan.validation_fraction * n)), n - 1)]
             self._fixed = [_split(X, Y, weights, aside)]
         elif self.plan.left_out is not None and self.plan.left_out < n:
             judged = torch.randperm(n, generator=self.generator)[: self.plan.left_out]

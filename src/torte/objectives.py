@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from torte._numbers import demand_epsilon, is_number, is_whole
 from torte._weights import weighted_mean
 from torte.embedding import clip_normalize
 from torte.errors import InvalidInput
@@ -84,11 +85,7 @@ class Objective(Parametric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Theorem 3 asks for epsilon in (0, 1/e).
-        if not isinstance(self.epsilon, (int, float)) or not 0 < self.epsilon < math.exp(-1):
-            raise InvalidInput(
-                f"`epsilon` of {type(self).__name__} must be a number between 0 and 1/e = 0.3679, got {self.epsilon!r}."
-            )
+        demand_epsilon(self.epsilon, f" of {type(self).__name__}")
 
     def alpha_squared(self, supremum: Callable[[], Any]) -> Any:
         """The paper's ``alpha^2``: the kernel's supremum, or what the objective was given."""
@@ -144,25 +141,25 @@ class RademacherBound(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.risk not in RISKS:
+        if not isinstance(self.risk, str) or self.risk not in RISKS:
             raise InvalidInput(f"`risk` must be 'leave-one-out' or 'training', got {self.risk!r}.")
-        number = isinstance(self.tau, (int, float)) and not isinstance(self.tau, bool)
-        known = _TAU.fullmatch(self.tau) if isinstance(self.tau, str) else number and self.tau >= 0
+        if isinstance(self.tau, str):
+            known = _TAU.fullmatch(self.tau) is not None
+        else:
+            known = is_number(self.tau) and self.tau >= 0
         if not known:
             raise InvalidInput(
                 f"`tau` must be a number of at least 0, '4e' or '4e/n' (n: rows of the batch), got {self.tau!r}."
             )
-
-        if self.left_out is not None and (not isinstance(self.left_out, int) or self.left_out < 1):
+        if self.left_out is not None and not (is_whole(self.left_out) and self.left_out >= 1):
             raise InvalidInput(
                 f"`left_out` must be a whole number of rows of at least 1, or None, got {self.left_out!r}."
             )
-        if not isinstance(self.shrinkage, (int, float)) or not self.shrinkage >= 0:
+        if not is_number(self.shrinkage) or not self.shrinkage >= 0:
             raise InvalidInput(
                 f"`shrinkage` must be a number of at least 0, got {self.shrinkage!r}."
             )
-
-        if self.alpha is not None and not (isinstance(self.alpha, (int, float)) and self.alpha > 0):
+        if self.alpha is not None and not (is_number(self.alpha) and self.alpha > 0):
             raise InvalidInput(
                 f"`alpha` must be a positive number, or None for the kernel's own supremum, got {self.alpha!r}."
             )
@@ -211,7 +208,7 @@ class CrossValidation(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.folds, int) or self.folds < 2:
+        if not is_whole(self.folds) or self.folds < 2:
             raise InvalidInput(
                 f"`folds` of CrossValidation must be a whole number of at least 2, got {self.folds!r}."
             )

@@ -5,17 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
 import torch
 
+from torte._numbers import is_number, is_whole
+from torte.errors import InvalidInput
 from torte.parameters import Parametric
 
 __all__ = ["LBFGS", "Adam", "Optimizer", "Outcome"]
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+# What a setting is expected to be, and whether a value is that.
+_STEPS = ("a whole number of steps of at least 1", lambda v: is_whole(v) and v >= 1)
+_TOLERANCE = ("a number of at least 0", lambda v: is_number(v) and v >= 0)
 
 
 class Outcome(NamedTuple):
@@ -29,6 +35,13 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True)
 class Optimizer(Parametric):
     """Minimizes ``evaluate(free) -> (value, gradient)`` within bounds; settings only."""
+
+    def _demand(self, name: str, expected: str, holds: Callable[[Any], bool]) -> None:
+        """Raise `InvalidInput` unless the setting of this name holds."""
+        if not holds(value := getattr(self, name)):
+            raise InvalidInput(
+                f"`{name}` of {type(self).__name__} must be {expected}, got {value!r}."
+            )
 
     @property
     @abstractmethod
@@ -54,6 +67,11 @@ class LBFGS(Optimizer):
 
     max_iter: int = 200
     tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._demand("max_iter", *_STEPS)
+        self._demand("tol", *_TOLERANCE)
 
     @property
     def steps(self) -> int:
@@ -85,6 +103,13 @@ class Adam(Optimizer):
     max_iter: int = 1000
     tol: float = 0.0
     average: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._demand("learning_rate", "a positive number", lambda v: is_number(v) and v > 0)
+        self._demand("max_iter", *_STEPS)
+        self._demand("tol", *_TOLERANCE)
+        self._demand("average", "a number from 0 to 1", lambda v: is_number(v) and 0 <= v <= 1)
 
     @property
     def steps(self) -> int:
