@@ -16,8 +16,9 @@ from laws import KERNELS
 from torte.conditioning import Description
 from torte.dual import Dual
 from torte.errors import InvalidInput
+from torte.experiments.methods import paper_bound
 from torte.kernels import Gaussian, Linear
-from torte.learning import Plan, Problem
+from torte.learning import Plan, Problem, learn
 from torte.objectives import (
     CrossValidation,
     EmpiricalRisk,
@@ -177,6 +178,24 @@ def test_numbers_of_numpy_are_numbers():
     assert repr(bound) == repr(RademacherBound(tau=1, left_out=3, alpha=0.5))
     assert json.loads(json.dumps(bound.to_dict())) == bound.to_dict()
     assert CrossValidation(folds=np.int64(3)) == CrossValidation(folds=3)
+
+
+def history_of(objective, points):
+    X, _, Y = points
+    description = Description(Gaussian((0.8, 1.1, 1.6)), 0.05)
+    plan = Plan(LBFGS(max_iter=8), to_the_end=False)
+    return learn(description, X, Y, objective, plan, torch.Generator()).history
+
+
+def test_shrinkage_is_that_of_the_risk_unless_it_is_given(points):
+    def values(objective):
+        return [step["objective"] for step in history_of(objective, points)]
+
+    said = RademacherBound(tau="4e/n", risk="training", epsilon=1e-15)
+    assert values(said) == values(paper_bound())
+    assert values(said) != values(dataclasses.replace(said, shrinkage=1.0))
+    assert values(RademacherBound()) == values(RademacherBound(shrinkage=1.0))
+    assert values(RademacherBound()) != values(RademacherBound(shrinkage=0.0))
 
 
 def test_objectives_are_values():

@@ -164,10 +164,10 @@ class Problem:
         ]
         gradient = self.parameters.gradient(free, tensors) / len(parts)
         risk, complexity, value = np.mean(parts, axis=0)
-        if self.objective.shrinkage > 0:
+        if (shrinkage := self.objective.effective_shrinkage) > 0:
             spread, slope = self.parameters.spread(free)
-            value += self.objective.shrinkage / n * spread
-            gradient += self.objective.shrinkage / n * slope
+            value += shrinkage / n * spread
+            gradient += shrinkage / n * slope
         self._record(free, Terms(float(risk), float(complexity), float(value)))
         return float(value), gradient
 

@@ -77,8 +77,6 @@ class Objective(Parametric):
 
     epsilon: float = 1e-3
 
-    shrinkage = 0.0
-
     learns = True  # False: hyperparameters stay at their start
     leaves_out = False  # True: judged rows are left out of the embedding in closed form
     folds = 1  # more than 1: an average over held-out folds
@@ -86,6 +84,11 @@ class Objective(Parametric):
     def __post_init__(self) -> None:
         super().__post_init__()
         demand_epsilon(self.epsilon, f" of {type(self).__name__}")
+
+    @property
+    def effective_shrinkage(self) -> float:
+        """The multiplier of the spread of ARD length scales that learning adds."""
+        return 0.0
 
     def alpha_squared(self, supremum: Callable[[], Any]) -> Any:
         """The paper's ``alpha^2``: the kernel's supremum, or what the objective was given."""
@@ -120,23 +123,24 @@ class RademacherBound(Objective):
         Floor of losses and of predicted probabilities.
     left_out : int or None
         How many random rows leave-one-out judges in a step; None lets the plan decide.
-    shrinkage : float
+    shrinkage : float or None
         ``shrinkage / n * sum_d (delta_d - mean delta)^2`` is added, where ``delta_d`` is how
         far the logarithm of the d-th ARD length scale moved: columns are weighted
-        differently only where the data say so.
+        differently only where the data say so. None is 1 for leave-one-out, and 0, the
+        paper's, for the training risk.
     alpha : float or None
         The factor of ``r``; None is the kernel's own, ``sqrt(sup k(x, x))``, or, where it
         has no supremum, the largest on the rows at hand. The paper's networks have 1.
 
     >>> from torte.objectives import RademacherBound
-    >>> RademacherBound(tau="4e/n", risk="training", epsilon=1e-15, shrinkage=0.0)  # the paper's own
-    RademacherBound(epsilon=1e-15, tau='4e/n', risk='training', left_out=None, shrinkage=0.0, alpha=None)
+    >>> RademacherBound(tau="4e/n", risk="training", epsilon=1e-15)  # the paper's own
+    RademacherBound(epsilon=1e-15, tau='4e/n', risk='training', left_out=None, shrinkage=None, alpha=None)
     """
 
     tau: float | str = "0.4e/n"
     risk: str = "leave-one-out"
     left_out: int | None = None
-    shrinkage: float = 1.0
+    shrinkage: float | None = None
     alpha: float | None = None
 
     def __post_init__(self) -> None:
@@ -155,14 +159,20 @@ class RademacherBound(Objective):
             raise InvalidInput(
                 f"`left_out` must be a whole number of rows of at least 1, or None, got {self.left_out!r}."
             )
-        if not is_number(self.shrinkage) or not self.shrinkage >= 0:
+        if self.shrinkage is not None and not (is_number(self.shrinkage) and self.shrinkage >= 0):
             raise InvalidInput(
-                f"`shrinkage` must be a number of at least 0, got {self.shrinkage!r}."
+                f"`shrinkage` must be a number of at least 0, or None for the default of the risk, got {self.shrinkage!r}."
             )
         if self.alpha is not None and not (is_number(self.alpha) and self.alpha > 0):
             raise InvalidInput(
                 f"`alpha` must be a positive number, or None for the kernel's own supremum, got {self.alpha!r}."
             )
+
+    @property
+    def effective_shrinkage(self) -> float:
+        if self.shrinkage is None:
+            return 1.0 if self.leaves_out else 0.0
+        return float(self.shrinkage)
 
     def alpha_squared(self, supremum: Callable[[], Any]) -> Any:
         return supremum() if self.alpha is None else float(self.alpha) ** 2
