@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -24,13 +25,14 @@ from torte.choosing import choose_regularization
 from torte.conditioning import Description, condition
 from torte.dual import solve_dual
 from torte.embedding import FeatureLift
-from torte.errors import DoesNotFit, InvalidInput, NotConverged
+from torte.errors import DoesNotFit, InvalidInput, NotConverged, NotPositiveDefinite
 from torte.features import Fourier, Nystroem
 from torte.iterative import Woodbury, conjugate_gradients
 from torte.kernels import Gaussian, Laplacian, Linear
 from torte.kernels.pivoting import partial_cholesky
 from torte.kernels.tiles import ShiftedKernel, fill_upper
 from torte.large import solve_by_iteration, solve_by_refinement
+from torte.maps import FeatureMap
 from torte.objectives import RademacherBound
 from torte.optimizers import Adam
 from torte.resources import available_memory
@@ -309,6 +311,47 @@ def test_lambda_is_the_best_by_leave_one_out(many, generator):
             assert choice.loss <= loss(choice.regularization * factor)
         torch.testing.assert_close(choice.W, statistics.solve(choice.regularization))
         assert len(choice.tried) < 20
+
+
+def test_leave_one_out_turns_back_where_rounding_begins(generator):
+    X = torch.randn(4000, 3, dtype=torch.float64, generator=generator)
+    noise = torch.randn(4000, dtype=torch.float64, generator=generator)
+    Y = torch.eye(2, dtype=torch.float64)[(X[:, 0] * X[:, 1] + 0.5 * noise > 0).long()]
+    features = Nystroem(Gaussian(1.5), 300).prepare(X, None, generator)
+    state = features.settle(X.float())  # one map, of which only the arithmetic differs
+    state = type(state)(*(part.double() for part in state[:2]), [])
+    narrow = FeatureLift(features, features.settle(X.float()), 300)
+    wide = FeatureLift(features, state, 300)
+    rounded, exact = measure(narrow, X.float(), Y.float()), measure(wide, X, Y)
+    choice = choose_regularization(rounded, narrow(X.float()), Y.float(), 1e-3, 1e-9)
+    assert choice.regularization > 1e-9
+    assert min(choice.tried) >= 1e-10 * rounded.largest
+    P = narrow(X.float()) @ choice.W
+    change = (P.double() - wide(X) @ exact.solve(choice.regularization)).abs()
+    assert change.mean() < 5e-3
+
+
+def test_a_lambda_too_small_for_rounded_sums_is_passed_over(many):
+    X, _, Y = (part[:90] for part in many)
+    statistics = measure(FeatureLift(Linear3(), None, 3), X, Y)
+    # As rounding does: one eigenvalue a little below zero.
+    spoiled = replace(statistics, gram=statistics.gram - 1e-2 * torch.ones(3, 3).double() / 3)
+    low = float(torch.linalg.eigvalsh(spoiled.gram)[0])
+    spoiled = replace(spoiled, gram=spoiled.gram - (low + 0.1) * torch.eye(3).double())
+    choice = choose_regularization(spoiled, X, Y, 1e-3, 1e-5)
+    assert choice.tried[1e-5] == float("inf") > choice.loss
+    assert choice.regularization * 90 > 0.1
+    hopeless = replace(statistics, gram=statistics.gram - 1e9 * torch.eye(3).double())
+    with pytest.raises(NotPositiveDefinite):
+        choose_regularization(hopeless, X, Y, 1e-3, 1e-5)
+
+
+@dataclass(frozen=True)
+class Linear3(FeatureMap):
+    """The columns themselves."""
+
+    def apply(self, state, X):
+        return X
 
 
 def test_a_map_of_many_rows_learns_its_kernel_and_chooses_lambda_again(many, monkeypatch):
