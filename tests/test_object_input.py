@@ -67,6 +67,39 @@ def test_cross_validation_cuts_both_sides_of_matrices():
     assert not MCEClassifier(Gaussian()).__sklearn_tags__().input_tags.pairwise
 
 
+def test_scores_over_matrices_are_those_over_vectors():
+    X = np.random.default_rng(0).normal(size=(N, 2)) + LABELS[:, None]
+    direct = cross_val_score(MCEClassifier(Gaussian(1.0), **AS_GIVEN), X, LABELS, cv=4)
+    model = MCEClassifier(Precomputed(), **AS_GIVEN)
+    np.testing.assert_array_equal(cross_val_score(model, Gaussian(1.0)(X), LABELS, cv=4), direct)
+    learned = [
+        MCEClassifier(kernel, random_state=0).fit(table, LABELS)
+        for kernel, table in ((Gaussian(1.0).fix(), X), (Precomputed(), Gaussian(1.0)(X)))
+    ]
+    new = X[:5] + 0.1
+    np.testing.assert_allclose(
+        learned[1].predict_proba(Gaussian(1.0)(new, X)), learned[0].predict_proba(new), atol=1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    ("kernels", "data"),
+    [
+        ([MeanEmbedding(Gaussian(1.0)), GaussianOf(MeanEmbedding(Gaussian(1.0)))], BAGS),
+        ([WeisfeilerLehman(0), WeisfeilerLehman(2)], GRAPHS),
+        ([Spectrum().on("name"), Gaussian().on("age") * Spectrum().on("name")], FRAME),
+        ([Precomputed().on("both"), Precomputed().on("likeness")], RECORDS),
+        ([Precomputed(weights=(1.0, 1.0, 1e-9)), Precomputed(weights=(1e-9, 1e-9, 1.0))], MATRICES),
+    ],
+    ids=["bags", "graphs", "frame", "records", "matrices"],
+)
+def test_grids_of_kernels_search_over_anything(kernels, data):
+    grid = GridSearchCV(MCEClassifier(**AS_GIVEN), {"kernel": kernels}, cv=3, error_score="raise")
+    grid.fit(data, LABELS)
+    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+    assert len(grid.predict(data)) == N
+
+
 def test_cross_validation_over_records_with_matrices():
     kernel = Precomputed().on("likeness") * Gaussian().on("age") + Spectrum().on("name")
     model = MCEClassifier(kernel, random_state=0)

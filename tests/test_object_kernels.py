@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+import time
+from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
@@ -19,7 +21,7 @@ import torte.embedding
 import torte.kernels
 import torte.kernels.bags
 import torte.kernels.counts
-from things import BAGS, FRAME, GRAPHS, KERNELS, LABELS, MATRICES, STRINGS
+from things import BAGS, FRAME, GRAPHS, KERNELS, LABELS, MATRICES, MATRIX, STRINGS
 from torte import MCEClassifier
 from torte.conditioning import Description
 from torte.errors import InvalidInput, NoSupremum
@@ -33,6 +35,7 @@ from torte.kernels import (
     Spectrum,
     Subsequence,
     WeisfeilerLehman,
+    positive,
 )
 from torte.kernels.base import wrap
 from torte.learning import Plan, Problem
@@ -160,6 +163,16 @@ def test_counts_are_exact_for_frequent_and_rare_pieces(monkeypatch):
         monkeypatch.setattr(torte.kernels.counts, "_RATIO", ratio)
         monkeypatch.setattr(torte.kernels.counts, "_BLOCK", 100)
         np.testing.assert_allclose(Spectrum(3)(STRINGS), K, atol=1e-12)
+
+
+def test_counts_are_of_the_pieces_that_occur():
+    table = np.random.default_rng(0).choice(list("acgt"), size=(20, 60))
+    rows = Objects(["".join(row) for row in table])
+    counts = Spectrum(30).represent(rows)[1]  # 4^30 substrings of the last length are possible
+    for length, layer in enumerate(counts.layers, start=1):
+        assert layer.nnz <= 20 * (61 - length)
+        assert layer.shape[1] <= min(4**length, 20 * (61 - length))
+    assert_close(Spectrum(30).gram(rows).diagonal(), torch.ones(20).double())
 
 
 def test_products_are_kept_with_the_table_and_only_so_many(monkeypatch):
@@ -301,3 +314,107 @@ def test_objective_of_folds_cuts_objects():
     model = MCEClassifier(Spectrum(2), objective=CrossValidation(folds=3), random_state=0)
     assert model.fit(STRINGS, LABELS).score(STRINGS, LABELS) > 0.9
     assert MATRICES.shape == (23, 23, 3)
+
+
+SUPREMA = [
+    (0.5 * Spectrum(2) + 2.0 * Subsequence() * Spectrum(1) + 0.1, STRINGS, 2.6),
+    (Spectrum(2) ** 3, STRINGS, 1.0),
+    (GaussianOf(2.0 * Spectrum(2)), STRINGS, 1.0),
+    (2.0 * Spectrum(2, weights=(3.0, 5.0)), STRINGS, 2.0),
+    (3.0 * WeisfeilerLehman(2), GRAPHS, 3.0),
+    (1.5 * MeanEmbedding(Gaussian(0.7)) + 0.5, BAGS, 2.0),
+    (MeanEmbedding(Gaussian(0.7) * 2.0), BAGS, 2.0),
+    (GaussianOf(MeanEmbedding(Linear())), BAGS, 1.0),
+    (2.0 * Precomputed(largest=60.0), MATRIX, 120.0),
+    (Precomputed(weights=(0.5, 0.1, 2.0), largest=60.0), MATRICES, 156.0),
+    (Gaussian().on("age", "fare") * Spectrum().on("name") + 0.2, FRAME, 1.2),
+]
+
+
+@pytest.mark.parametrize(("kernel", "data", "largest"), SUPREMA, ids=[repr(k) for k, *_ in SUPREMA])
+def test_the_bound_takes_the_supremum_of_the_whole_expression(kernel, data, largest):
+    assert float(kernel.supremum()) == pytest.approx(largest)
+    model = MCEClassifier(kernel, optimizer=None, regularization=0.01).fit(data, LABELS)
+    assert model.kernel_.diagonal(entered(kernel, data)[0]).max() <= largest * (1 + 1e-12)
+    bound = model.risk_bound()
+    K = model.kernel_.gram(entered(kernel, data)[0])
+    weights = torch.linalg.solve(K + 0.01 * len(K) * torch.eye(len(K)).double(), ONE_HOT)
+    norm = float(torch.trace(weights.mT @ K @ weights)) ** 0.5
+    assert bound.complexity == pytest.approx(largest**0.5 * norm)
+
+
+def test_suprema_are_attained_by_normalized_kernels_and_by_a_bag_of_one_point():
+    for kernel, data, largest in SUPREMA[:5]:
+        rows, kernel = entered(kernel, data)
+        assert float(kernel.diagonal(rows).max()) == pytest.approx(largest, rel=1e-12)
+    point = [np.array([[0.3, 2.0]])] * 2
+    assert MeanEmbedding(Gaussian(0.7))(point)[0, 1] == 1.0
+
+
+@dataclass(frozen=True)
+class Difference(Kernel):
+    """A kernel on sets, as a user would write it."""
+
+    scale: float = positive(1.0)
+
+    takes = "objects"
+
+    def compare(self, A, B):
+        apart = [[len(a ^ b) for b in B.items] for a in A.items]
+        return torch.exp(-A.tensor(apart) / self.scale)
+
+    def supremum(self, domain=None):
+        return 1.0
+
+
+SETS = [set(word) for word in STRINGS]
+
+
+def test_a_kernel_on_objects_of_your_own_is_one_class():
+    kernel = 0.5 * Difference() + 0.5 * Difference(4.0).fix()
+    rows = Objects(SETS)
+    K = kernel.gram(rows)
+    assert_close(K, K.mT)
+    assert torch.linalg.eigvalsh(K).min() > -1e-12
+    assert_close(kernel.diagonal(rows), torch.ones(len(SETS)).double())
+    problem = Problem(
+        Description(kernel, 0.05),
+        rows,
+        ONE_HOT,
+        RademacherBound(tau=0.3, epsilon=0.02),
+        Plan(LBFGS()),
+        torch.Generator().manual_seed(1),
+    )
+    at = problem.parameters.start + 0.1
+    _, gradient = problem.evaluate(at)
+    expected = naive.central_differences(lambda free: problem.evaluate(free)[0], at)
+    assert np.abs(gradient - expected).max() <= 1e-6 * np.abs(expected).max()
+    model = MCEClassifier(kernel, random_state=0).fit(SETS, LABELS)
+    assert model.kernel_.left.right.scale != 1.0
+    assert model.score(SETS, LABELS) > 0.8
+    in_array = np.empty(len(SETS), dtype=object)
+    in_array[:] = SETS
+    np.testing.assert_array_equal(model.predict(in_array), model.predict(SETS))
+    frame = pd.DataFrame({"number": np.arange(len(SETS)) * 1.0, "set": SETS})
+    mixed = MCEClassifier(Gaussian().on("number") + Difference().on("set"), random_state=0)
+    assert mixed.fit(frame, LABELS).score(frame, LABELS) > 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "symbols"),
+    [
+        (Spectrum(5), "acgt"),
+        (Spectrum(5), "abcdefghijklmnopqrstuvwxyz"),
+        (Subsequence(2), "abcdefghijklmnopqrstuvwxyz"),
+        (Subsequence(3), "acgt"),
+    ],
+)
+def test_gram_of_5000_strings_of_100_symbols_takes_less_than_ten_seconds(kernel, symbols):
+    table = np.random.default_rng(0).choice(list(symbols), size=(5000, 100))
+    rows = Objects(["".join(row) for row in table])
+    began = time.perf_counter()
+    with torch.no_grad():
+        K = kernel.gram(rows)
+    assert time.perf_counter() - began < 10.0
+    assert_close(K.diagonal(), torch.ones(5000).double())
