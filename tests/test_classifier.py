@@ -21,9 +21,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import naive
 import torte.embedding
 from torte import MCEClassifier
-from torte.errors import InterruptedWarning, JitterWarning, MissingClassWarning, NoSupremum
+from torte.errors import (
+    InterruptedWarning,
+    InvalidInput,
+    JitterWarning,
+    MissingClassWarning,
+    NoSupremum,
+)
 from torte.features import Standardize
-from torte.kernels import Gaussian, Linear, Matern32
+from torte.kernels import Gaussian, Linear, Matern32, Spectrum
 from torte.objectives import CrossValidation, EmpiricalRisk, MedianHeuristic, RademacherBound
 from torte.optimizers import LBFGS, Adam
 
@@ -248,6 +254,37 @@ def test_a_bound_needs_a_supremum(blobs):
     with pytest.raises(NoSupremum, match=r"give `domain=\(low, high\)`"):
         model.risk_bound()
     assert model.risk_bound(domain=(X.min(axis=0), X.max(axis=0))).total > 0
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        (5, r"`domain` must be \(low, high\), each 4 finite numbers, .* got 5"),
+        (("a", "b"), r"`domain` must be \(low, high\), .* got \('a', 'b'\)"),
+        ((0.0, 1.0), r"`domain` must be \(low, high\), .* got \(0.0, 1.0\)"),
+        ((np.zeros(3), np.ones(3)), r"`domain` must be .* each 4 finite numbers, one for each"),
+        ((np.zeros(4), [1, 1, np.nan, 1]), r"`domain` must be .* each 4 finite numbers"),
+        ((np.zeros(4), np.ones(4), np.ones(4)), r"`domain` must be \(low, high\)"),
+        (([0, 0, 3, 0], np.ones(4)), r"low <= high .* got low 3 and high 1 in column 2"),
+    ],
+)
+def test_a_box_has_two_ends(blobs, domain, message):
+    X, y = blobs
+    model = MCEClassifier(Linear(), optimizer=None).fit(X, y)
+    with pytest.raises(InvalidInput, match=message):
+        model.risk_bound(domain=domain)
+
+
+def test_settings_of_the_bound_are_checked(blobs):
+    X, y = blobs
+    model = MCEClassifier(Gaussian(), optimizer=None).fit(X, y)
+    assert model.risk_bound(np.float32(0.5)) == model.risk_bound(0.5)
+    for epsilon in (0.5, 0, "a", np.nan):
+        with pytest.raises(InvalidInput, match="`epsilon` must be a number between 0 and 1/e"):
+            model.risk_bound(epsilon=epsilon)
+    strings = MCEClassifier(Spectrum(2), optimizer=None).fit(["ab", "abc", "xyz"], [0, 0, 1])
+    with pytest.raises(InvalidInput, match="`domain` must be None where rows of X are objects"):
+        strings.risk_bound(domain=([0], [1]))
 
 
 def test_it_is_at_home_in_scikit_learn(blobs):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from torte._numbers import demand_epsilon, is_number, numbers_in
 from torte.errors import InvalidInput
 
-__all__ = ["RiskBound", "risk_bound"]
+__all__ = ["RiskBound", "box", "risk_bound"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,34 @@ class RiskBound:
         )
 
 
+def box(domain: Any, columns: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of the box that inputs stay in, each one number a column, the lower one first.
+
+    >>> from torte.bounds import box
+    >>> box(([0, 0], [1, 2.5]), columns=2)
+    (array([0., 0.]), array([1. , 2.5]))
+    """
+    if columns is None:
+        raise InvalidInput(
+            "`domain` must be None where rows of X are objects: they have no columns of numbers whose range it could give."
+        )
+    try:
+        low, high = map(numbers_in, domain)
+    except (TypeError, ValueError):
+        low = high = None
+    if low is None or high is None or not low.shape == high.shape == (columns,):
+        raise InvalidInput(
+            f"`domain` must be (low, high), each {columns} finite numbers, one for each column of X, got {domain!r}."
+        )
+    if (low > high).any():
+        i = int(np.argmax(low > high))
+        raise InvalidInput(
+            f"`domain` must be (low, high) with low <= high in each column, got low {low[i]:g} and high {high[i]:g} in "
+            f"column {i}."
+        )
+    return low, high
+
+
 def risk_bound(
     P_own: np.ndarray,
     complexity: float,
@@ -65,8 +95,10 @@ def risk_bound(
     >>> bound.vacuous, round(bound.total, 2)
     (True, 22.39)
     """
-    if not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+    if not is_number(confidence) or not 0 < confidence < 1:
         raise InvalidInput(f"`confidence` must be a number between 0 and 1, got {confidence!r}.")
+    demand_epsilon(epsilon)
+    confidence, epsilon = float(confidence), float(epsilon)
     n = len(P_own) if weights is None else float(weights.sum())
     risk = float(-np.average(np.log(np.clip(P_own, epsilon, 1.0)), weights=weights))
     complexity_term = 4 * math.e * complexity
@@ -77,7 +109,7 @@ def risk_bound(
         complexity_term=complexity_term,
         confidence_term=confidence_term,
         total=risk + complexity_term + confidence_term,
-        confidence=float(confidence),
+        confidence=confidence,
         epsilon=epsilon,
         n=n,
     )

@@ -70,7 +70,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
     batch_size : int or None
         Rows of one step of learning; None is all rows, or the plan's choice under "auto".
     validation_fraction : float
-        Share of each batch that measures the risk instead of forming the embedding (eq. 10).
+        Share of each batch that measures the risk instead of forming the embedding (eq. 10), at
+        least one row of it and not all.
     solver : "auto", "cholesky", "conjugate-gradients" or "features"
         How the final system of a kernel is solved: a factorization in place (in float32, refined
         to float64 accuracy, where that fits better); iterations that never form the n x n
@@ -385,8 +386,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         """Theorem 4 for the fitted model, every term by name.
 
         With weights n is their sum, so it speaks of weighted risk, and rests on weights that
-        are counts of independent rows. ``domain=(low, high)``, each one number a column, is the box that inputs stay in: a
-        kernel without a supremum everywhere has one there.
+        are counts of independent rows. ``domain=(low, high)``, each one number a column, is the
+        box that inputs stay in: a kernel without a supremum everywhere has one there.
         """
         check_is_fitted(self)
         if self._own_probabilities is None:
@@ -396,7 +397,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             )
         if domain is not None:
             like = self.embedding_.weights
-            domain = tuple(torch.as_tensor(np.asarray(end, np.float64)).to(like) for end in domain)
+            ends = bounds.box(domain, getattr(self, "n_features_in_", None))
+            domain = tuple(torch.as_tensor(end).to(like) for end in ends)
         alpha = float(self.kernel_.supremum(domain)) ** 0.5
         return bounds.risk_bound(
             self._own_probabilities,
