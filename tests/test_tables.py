@@ -15,9 +15,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
+import torte.routes
 from conftest import table
 from torte import MCEClassifier
 from torte.errors import InvalidInput
+from torte.features import Nystroem
 from torte.kernels import Categories, Gaussian, Laplacian
 from torte.plans import DEFAULT_KERNEL
 from torte.tables import TableClassifier, TableEncoder
@@ -340,3 +342,39 @@ def test_credit_approval_is_classified():
     X, y = table("more/credit_approval", mixed=True)
     accuracy = cross_val_score(TableClassifier(random_state=0), X, y, cv=5).mean()
     assert accuracy > 0.855
+
+
+# -- landmarks of tables with categories -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def coded():
+    """1200 rows of a number and three columns of codes, which alone say the class."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 6, size=(1200, 3))
+    X = np.column_stack([rng.normal(size=1200), codes]).astype(float)
+    return X, (codes[:, 0] * 2 + codes[:, 1] * 3) % 5
+
+
+@pytest.mark.parametrize("kernel", [Categories().on(1, 2, 3), kernel_of_columns(1, 3)], ids=repr)
+def test_clusters_of_categories_are_rows(kernel, coded):
+    X, y = coded
+    settings = {"optimizer": None, "regularization": 1e-4, "random_state": 0}
+    recipe = Nystroem(kernel, 300, landmarks="k-means")
+    model = MCEClassifier(recipe, **settings).fit(X[:800], y[:800])
+    points = model.kernel_.points
+    assert points.shape == (300, 4)
+    assert all((X[:800] == point).all(axis=1).any() for point in points)
+    exact = MCEClassifier(kernel, **settings).fit(X[:800], y[:800])
+    assert model.score(X[800:], y[800:]) > 0.9 * exact.score(X[800:], y[800:]) > 0.8
+
+
+def test_features_of_a_table_with_categories_are_as_good_as_the_kernel(coded, monkeypatch):
+    monkeypatch.setattr(torte.routes, "FEW_ROWS", 10)
+    monkeypatch.setattr(torte.routes, "N_COMPONENTS", 250)
+    X, y = coded
+    kernel = kernel_of_columns(1, 3)
+    settings = {"optimizer": None, "regularization": 1e-4, "random_state": 0}
+    model = MCEClassifier(kernel, solver="features", **settings).fit(X[:800], y[:800])
+    assert model.plan_.solver == "features"
+    assert model.score(X[800:], y[800:]) > 0.9

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from dataclasses import fields
 
 import torch
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from torte.kernels.algebra import Constant
 from torte.kernels.base import Kernel, rows
+from torte.kernels.dot import Linear, Polynomial
 from torte.kernels.pivoting import partial_cholesky
+from torte.kernels.stationary import Stationary
 from torte.kernels.tiles import ShiftedKernel
 
 __all__ = ["CHOICES", "choose"]
 
 _FROM = 20_000  # rows that are looked at, at most
+_AT_ONCE = 512  # centers that are compared to all rows
+_DIRECTIONS = 64  # of a kernel's geometry, in which its rows are clustered
 
 
 def uniform(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -23,16 +31,53 @@ def uniform(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
 
 
 def k_means(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Centers of clusters of the columns scaled to unit deviation (scikit-learn's k-means)."""
+    """Centers of clusters of the columns scaled to unit deviation (scikit-learn's k-means).
+
+    A center is a row of averages, which means something where a kernel measures how far numbers
+    are apart. Elsewhere, as for codes of categories, it is the row nearest to each center of
+    clusters in the kernel's own geometry.
+    """
+    if not _averages(kernel):
+        return _central_rows(kernel, X, count, generator)
     scale = X.std(dim=0, unbiased=False)
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))
+    return _centers(X / scale, count, generator) * scale
+
+
+def _averages(kernel: Kernel) -> bool:
+    """Whether averages of rows mean something to a kernel: of numbers alone, as far as is known."""
+    parts = [getattr(kernel, field.name) for field in fields(kernel)]
+    inner = [part for part in parts if isinstance(part, Kernel)]
+    known = isinstance(kernel, (Stationary, Linear, Polynomial, Constant))
+    return all(map(_averages, inner)) if inner else known
+
+
+def _centers(Z: Tensor, count: int, generator: torch.Generator) -> Tensor:
     seed = int(torch.randint(2**31, (), generator=generator))
     # k-means++ looks at every row once a center; many centers are spread well enough by chance.
     init, steps = ("k-means++", 25) if count <= 500 else ("random", 8)
-    means = KMeans(count, init=init, n_init=1, max_iter=steps, random_state=seed).fit(
-        (X / scale).cpu().numpy()
-    )
-    return torch.as_tensor(means.cluster_centers_, dtype=X.dtype, device=X.device) * scale
+    means = KMeans(count, init=init, n_init=1, max_iter=steps, random_state=seed)
+    with warnings.catch_warnings():  # fewer distinct rows than clusters: some centers are equal
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means.fit(Z.cpu().numpy())
+    return torch.as_tensor(means.cluster_centers_, dtype=Z.dtype, device=Z.device)
+
+
+def _central_rows(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Rows nearest to the centers of clusters of ``f(x)``, where ``f(x) . f(y) ~ k(x, y)``."""
+    F = partial_cholesky(kernel, kernel.represent(X), _DIRECTIONS, generator).F
+    centers = _centers(F, count, generator)
+    lengths = F.square().sum(dim=1)[:, None]
+    # |f - c|^2 without |c|^2, which is the same for every row.
+    nearest = [(lengths - 2 * F @ part.mT).argmin(dim=0) for part in torch.split(centers, _AT_ONCE)]
+    return X[_filled(torch.unique(torch.cat(nearest)).cpu(), count, len(X)).to(X.device)]
+
+
+def _filled(chosen: Tensor, count: int, n: int) -> Tensor:
+    """The chosen rows, and any others up to ``count``."""
+    left = torch.ones(n, dtype=torch.bool)
+    left[chosen] = False
+    return torch.cat([chosen, left.nonzero().flatten()[: count - len(chosen)]])
 
 
 def herding(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -58,11 +103,8 @@ def herding(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
 def pivoted(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """The pivots of a randomly pivoted Cholesky factorization: rows not yet explained by others."""
     chosen = partial_cholesky(kernel, kernel.represent(X), count, generator).pivots
-    if len(chosen) < count:  # everything is explained: any further row will do
-        left = torch.ones(len(X), dtype=torch.bool)
-        left[chosen] = False
-        chosen = torch.cat([chosen, left.nonzero().flatten()[: count - len(chosen)]])
-    return X[chosen.to(X.device)]
+    # Where everything is explained any further row will do.
+    return X[_filled(chosen.cpu(), count, len(X)).to(X.device)]
 
 
 CHOICES: dict[str, Callable[[Kernel, Tensor, int, torch.Generator], Tensor]] = {
