@@ -271,6 +271,27 @@ def test_chunks_carry_weights_and_soft_labels(blobs):
         strings.partial_fit(X, Y)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced", {1: 5.0}], ids=str)
+def test_approximations_of_rows_given_again_count_their_weights(class_weight, blobs):
+    X, y = blobs
+    w = np.arange(90) % 4
+    model = MCEClassifier(
+        Gaussian(ard=True),
+        regularization=0.01,
+        optimizer=None,
+        random_state=0,
+        class_weight=class_weight,
+    ).fit(X, y, w)
+    how = Nystroem(n_components=20)
+    of_kept, of_given = model.approximate(how), model.approximate(how, X, y, w)
+    np.testing.assert_allclose(of_kept.predict_proba(X), of_given.predict_proba(X), atol=1e-10)
+    assert of_kept.risk_bound().total == pytest.approx(of_given.risk_bound().total)
+    unweighted = model.approximate(how, X, y)
+    assert np.abs(unweighted.predict_proba(X) - of_kept.predict_proba(X)).max() > 1e-3
+    with pytest.raises(InvalidInput, match="`sample_weight` must be given with `X` and `y`"):
+        model.approximate(how, sample_weight=w)
+
+
 SOFT = np.full((90, 3), 1 / 3)
 BAD = {
     "short": ({"sample_weight": np.ones(5)}, "for each of the 90 rows of X, got shape"),

@@ -7,12 +7,13 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from torte._arrays import admit_any, generator_from
-from torte._targets import encode_targets
-from torte._weights import resampled
+from torte._targets import encode_targets, weigh
+from torte._weights import admit_weights, resampled
 from torte.conditioning import Description, condition
 from torte.embedding import ConditionalEmbedding
 from torte.errors import InvalidInput
@@ -85,11 +86,15 @@ def _map_for(how: Any, learned: Kernel) -> Fourier | Nystroem:
     )
 
 
-def _table(estimator: Any, X: Any, y: Any) -> tuple[Any, Tensor, Tensor | None]:
+def _table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Tensor, Tensor | None]:
     """The training rows, their labels and weights: given again, or kept by a model of all its rows."""
     if (X is None) != (y is None):
         raise InvalidInput("`X` and `y` must be given together, or neither.")
     if X is None:
+        if sample_weight is not None:
+            raise InvalidInput(
+                "`sample_weight` must be given with `X` and `y`, or not at all: rows that the model keeps have their weights."
+            )
         if estimator._table is None:
             raise InvalidInput(
                 "approximate needs the training rows, and this model does not keep them (it is made of features, or was "
@@ -100,14 +105,20 @@ def _table(estimator: Any, X: Any, y: Any) -> tuple[Any, Tensor, Tensor | None]:
     like = estimator.embedding_.weights
     rows = admit_any(estimator, X, estimator.kernel_.takes, like.device, reset=False)
     Y = encode_targets(y, len(rows), estimator.classes_)
-    return rows, torch.as_tensor(Y).to(like), None
+    weights = admit_weights(sample_weight, len(rows))
+    if weights is not None:  # rows of weight zero are not there
+        there = np.flatnonzero(weights)
+        rows, Y, weights = rows[there], Y[there], weights[there]
+    Y, weights = weigh(Y, estimator.classes_, weights, estimator.class_weight)
+    counted = None if weights is None else torch.as_tensor(weights).to(like)
+    return rows, torch.as_tensor(Y).to(like), counted
 
 
-def approximated(estimator: Any, how: Any, X: Any, y: Any) -> Any:
+def approximated(estimator: Any, how: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
     """A fitted copy of the estimator whose embedding holds features or landmarks alone."""
     began = time.perf_counter()
     recipe = _map_for(how, _learned_kernel(estimator.kernel_))
-    rows, Y, weights = _table(estimator, X, y)
+    rows, Y, weights = _table(estimator, X, y, sample_weight)
     generator = generator_from(estimator.random_state)
     names = getattr(estimator, "feature_names_in_", None)
     features = recipe.prepare(

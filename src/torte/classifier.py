@@ -256,13 +256,16 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             tags.input_tags.two_d_array = self.kernel.takes != "objects"
         return tags
 
-    def approximate(self, how: Any, X: Any = None, y: Any = None) -> MCEClassifier:
+    def approximate(
+        self, how: Any, X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> MCEClassifier:
         """The same learned model with a cheaper embedding, as a new fitted estimator.
 
         ``how`` is `Fourier(n_components=p)`, `Nystroem(n_components=p)` or `Herding(n_samples)`
         (from `torte.approximations`), each of the learned kernel. Predictions then cost p kernel
         values or features a row. ``approximation_`` of the result tells how far probabilities
-        moved on a sample. ``X, y`` are the training rows, for a model that does not keep them.
+        moved on a sample. ``X, y`` and ``sample_weight`` are those of `fit`, for a model that does
+        not keep them.
 
         >>> from sklearn.datasets import load_iris
         >>> from torte import MCEClassifier
@@ -273,7 +276,7 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         (True, 40)
         """
         check_is_fitted(self)
-        return approximated(self, how, X, y)
+        return approximated(self, how, X, y, sample_weight)
 
     def _scorer(
         self,
