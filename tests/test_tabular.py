@@ -6,6 +6,7 @@ import errno
 import gzip
 import io
 import os
+import subprocess
 import sys
 
 import numpy as np
@@ -25,6 +26,7 @@ from torte.tabular import (
     open_source,
     read_table,
 )
+from torte.tabular.feeds import Feed
 
 FRAME = pd.DataFrame(
     {
@@ -173,6 +175,40 @@ def test_wrong_files_are_told(name, tmp_path):
     with pytest.raises(InvalidInput, match=message) as caught:
         read_table(tmp_path / name)
     assert name in str(caught.value)
+
+
+RAGGED = """
+import sys, torte.tabular
+sys.setswitchinterval(1.0)  # the thread that reads ahead is left as late as can be
+try:
+    torte.tabular.read_table(sys.argv[1])
+except ValueError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "-", "- packed"])
+def test_a_process_survives_a_ragged_table(name, tmp_path):
+    """The thread that reads ahead does not outlive the interpreter: that would be SIGABRT."""
+    data = b"a,b\n1,2\n1,2,3\n" + b"1,2\n" * 10**6
+    data = gzip.compress(data, 1) if "gz" in name or "packed" in name else data
+    (tmp_path / name).write_bytes(data)
+    told = {"cwd": tmp_path, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    for _ in range(2):
+        process = subprocess.run(
+            [sys.executable, "-c", RAGGED, name.split()[0]], input=data, check=False, **told
+        )
+        assert process.returncode == 1, process.stderr
+        assert process.stderr.count(b"\n") == 1
+        assert b"Expected 2 columns, got 3" in process.stderr
+
+
+def test_a_feed_that_was_stopped_ends():
+    feed = Feed(b"ab", io.BytesIO(b"cd"))
+    assert feed.read(3) == b"ab"
+    feed._ended.set()  # its reader has gone
+    feed.stop()
+    assert feed.read(3) == b""
 
 
 def test_wrong_options_are_told(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torte.errors import InvalidInput
+from torte.tabular.feeds import stopped_after
 from torte.tabular.sources import TITLES, Source, open_source
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ def _text_batches(
     import pyarrow as pa
     import pyarrow.csv
 
-    stream: Any = pa.PythonFile(source.stream, mode="r")
+    stream = source.stream
+    if not isinstance(stream, pa.NativeFile):
+        stream = pa.PythonFile(stream, mode="r")
     if source.compressed:
         stream = pa.CompressedInputStream(stream, "gzip")
     yield from pyarrow.csv.open_csv(
@@ -114,7 +117,7 @@ def batches(
     """
     if source.is_text:
         _demand(columns, source.columns, source)
-    with _explained(source):
+    with _explained(source), stopped_after(source.stream):
         if source.is_text:
             yield from _text_batches(source, columns, missing)
         else:

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from torte.errors import InvalidInput
+from torte.tabular.feeds import Feed
 
 __all__ = ["FORMATS", "Source", "format_of_name", "open_source"]
 
@@ -56,21 +57,6 @@ FOREIGN = {
 HEAD = 2**20  # bytes that are looked at before reading begins
 DELIMITERS = ",;\t|"
 SNIFFED_RECORDS = 50
-
-
-class _Joined(io.RawIOBase):
-    """Bytes already taken from a stream that cannot be rewound, then the rest of it."""
-
-    def __init__(self, head: bytes, rest: BinaryIO):
-        self._head, self._rest = io.BytesIO(head), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
 
 
 @dataclass(frozen=True)
@@ -217,7 +203,7 @@ def open_source(
         raise InvalidInput(f"`delimiter` must be one character, got {delimiter!r}.")
     with ExitStack() as stack:
         try:
-            opened: Any = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
+            opened: Any = _opened(name, stack)
         except OSError as error:
             raise InvalidInput(f"`{name}` cannot be read: {error.strerror}.") from error
         size = None if name == "-" else (os.fstat(opened.fileno()).st_size or None)
@@ -225,7 +211,7 @@ def open_source(
         if not head:
             raise InvalidInput(f"`{name}` is empty; give a table with a line of column names.")
         kind, compressed = _settle_format(name, head, promised, packed)
-        stream = _rewound(opened, head, kind, stack)
+        stream = _stream(opened, name, head, kind, stack)
         columns: tuple[str, ...] = ()
         if kind in ("csv", "tsv"):
             text = _text(_unpacked(head, name) if compressed else head, name)
@@ -235,15 +221,32 @@ def open_source(
         yield Source(name, stream, kind, compressed, delimiter or ",", columns, size)
 
 
-def _rewound(opened: Any, head: bytes, kind: str, stack: ExitStack) -> Any:
-    """The stream from its first byte; Parquet and Arrow need one that can be moved about in."""
-    if opened.seekable():
+def _opened(name: str, stack: ExitStack) -> Any:
+    """The bytes without a buffer: its lock, held by a thread that waits, would bar Python's end."""
+    if name == "-":
+        return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    return stack.enter_context(open(name, "rb", buffering=0))
+
+
+def _head(opened: Any) -> bytes:
+    """The first bytes; a pipe gives them little by little."""
+    head = b""
+    while len(head) < HEAD and (more := opened.read(HEAD - len(head))):
+        head += more
+    return head
+
+
+def _stream(opened: Any, name: str, head: bytes, kind: str, stack: ExitStack) -> Any:
+    """What Arrow reads from the first byte; Parquet and Arrow are moved about in."""
+    import pyarrow as pa
+
+    rewinds = name != "-" and opened.seekable()
+    if kind in ("csv", "tsv"):  # read ahead, best on threads that need no Python
+        return pa.OSFile(name) if rewinds else Feed(head, opened)
+    if rewinds:
         opened.seek(0)
-        return opened
-    joined = io.BufferedReader(_Joined(head, opened))
-    if kind in ("csv", "tsv"):
-        return joined
+        return io.BufferedReader(opened)
     whole = stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack does
-    shutil.copyfileobj(joined, whole)
+    shutil.copyfileobj(Feed(head, opened), whole)
     whole.seek(0)
     return whole
