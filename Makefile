@@ -29,6 +29,7 @@ check: $(VENV)/.ready         ## lint, format, types, tests
 
 bench: $(VENV)/.ready         ## speed as ratios in one run, into benchmarks/results/
 	$(RUN) benchmarks/speed.py
+	$(RUN) benchmarks/features.py
 
 tables: $(VENV)/.ready        ## accuracy and log loss on the tables in TORTE_DATA
 	$(RUN) benchmarks/tables.py
@@ -38,6 +39,8 @@ fuzz: $(VENV)/.ready          ## ten thousand mutated model files
 
 bench-scale: $(VENV)/.ready   ## large n on the tables in TORTE_DATA: an hour; goes on where it stopped
 	$(RUN) benchmarks/scale.py
+	$(RUN) benchmarks/dask_scale.py
+	$(RUN) benchmarks/cli_predict.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

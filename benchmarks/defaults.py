@@ -27,8 +27,8 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from tables import folds, load
-from torte import MCEClassifier
+from torte import MCEClassifier, datasets
+from torte.experiments import folds
 from torte.features import Standardize
 from torte.kernels import Gaussian, Laplacian, Linear, Matern32, RationalQuadratic
 from torte.objectives import RademacherBound
@@ -134,8 +134,8 @@ def fit_fold(variant: str, table: str, fold: int) -> tuple[dict[str, Any], list[
     warnings.simplefilter("ignore")
     settings = {name: changes for _, name, changes in variants()}.get(variant, {})
     arguments = {"random_state": 0} | {k: v for k, v in settings.items() if k != "inside"}
-    X, y = load(f"more/{table}" if table == "vehicle" else table)
-    train, test = list(folds(len(X)))[fold]
+    X, y, *_ = datasets.load(table)
+    train, test = folds.split(len(X), fold)
     model = MCEClassifier(**arguments)
     changed = [patch(f"{MODULE[k]}.{k}", v) for k, v in settings.get("inside", {}).items()]
     for change in changed:

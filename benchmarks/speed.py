@@ -136,10 +136,14 @@ def resident(field: str) -> int:
 
 
 def fit_and_weigh(name: str) -> None:
-    """Print what one fit needs at most, in n^2 numbers of 8 bytes; runs in a fresh process."""
+    """Print what one fit needs at most, in n^2 numbers of 8 bytes; runs in a fresh process.
+
+    A small fit goes before it: libraries and their buffers are loaded once, whatever n is.
+    """
     model, n = MEMORY[name]
     X, Y = table(n)
     rows, y = X.numpy(), Y.argmax(dim=1).numpy()
+    model.fit(rows[:100], y[:100])
     before = resident("VmRSS")
     model.fit(rows, y)
     print((resident("VmHWM") - before) / (8 * n * n))
@@ -192,8 +196,7 @@ def figures() -> Iterator[tuple[str, float, str, str]]:
     for kind in (f"{JUDGED} rows", "all rows"):
         yield f"leave-one-out step, {kind}", s[kind] / step_seconds, "x step", ""
     for name, squares in memory().items():
-        required = "<= 4" if name.startswith("paper") else ""
-        yield f"peak memory of fit, {name}", squares, "n^2 numbers", required
+        yield f"peak memory of fit, {name}", squares, "n^2 numbers", "<= 4"
     for name, seconds in iris().items():
         yield f"fit on iris, {name}", seconds, "s", "<= 0.15" if name == "default" else ""
 

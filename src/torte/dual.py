@@ -39,7 +39,13 @@ class DualSolution(NamedTuple):
     memory: Tensor
 
 
+_STRIPS = 16  # at least, of a gram matrix: what a kernel keeps of one is small beside the matrix
+_LEAST = 2**17  # numbers of a strip: smaller ones cost more in calls than they save
 _TILED_FROM = 4000  # rows; above, rows of one block are too few to pay for what a kernel does once
+
+
+def _strips(n: int) -> list[tuple[int, int]]:
+    return blocks(n, n, min(BLOCK, max(_LEAST, n * n // _STRIPS)))
 
 
 def assemble_gram(
@@ -51,7 +57,7 @@ def assemble_gram(
         if n > _TILED_FROM:
             out = kernel.norms(A).new_empty(n, n) if out is None else out
             fill_upper(kernel, A, out)
-        for start, stop in blocks(n, n) if n <= _TILED_FROM else ():
+        for start, stop in _strips(n) if n <= _TILED_FROM else ():
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if out is None:
                 out = torch.empty(n, n, dtype=block.dtype, device=block.device)
@@ -222,7 +228,8 @@ class Dual:
                 known = 0.0 if regularization.grad is None else regularization.grad
                 diagonal = -(U * V).sum(dim=1)  # of dq/dA
                 if C is not None and g is not None:
-                    diagonal.sub_(C.square() @ g)
+                    for start, stop in _strips(n):
+                        diagonal[start:stop] -= C[start:stop].square() @ g
                 slope = diagonal_shift(1.0, Y, weights)  # of the shift in lambda
                 regularization.grad = known + (slope * diagonal).sum()
         self._pull_back(kernel, A, taped, Sensitivity(U, V, C, g))
@@ -241,7 +248,7 @@ class Dual:
                     whole[start:stop, start:] = S.upper(start, stop)
                 torch.autograd.backward(taped, whole)
             return
-        for start, stop in blocks(n, n):
+        for start, stop in _strips(n):
             block = kernel.compare(rows(A, start, stop), rows(A, start, n))
             if not block.requires_grad:
                 return
