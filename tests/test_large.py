@@ -433,6 +433,45 @@ def test_approximations_cost_less_and_say_what_they_changed(many):
     np.testing.assert_array_equal(model.predict_proba(X), before)  # the model is untouched
 
 
+def test_the_file_of_an_approximation_does_not_grow_with_the_rows(tmp_path):
+    from torte.approximations import Herding
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=3000) > 0
+    sizes = []
+    for n in (1000, 3000):
+        model = MCEClassifier(Gaussian(1.0), regularization=1e-6, optimizer=None, random_state=0)
+        model.fit(X[:n], y[:n], 1.0 + np.arange(n) % 3)
+        for how in (Nystroem(n_components=30), Herding(30)):
+            small = model.approximate(how)
+            small.save(tmp_path / "small.torte")
+            sizes.append((tmp_path / "small.torte").stat().st_size)
+        # The bound is that of all rows, at the epsilon of the model and nearly so elsewhere.
+        own = small.decision_probabilities(X[:n])[np.arange(n), y[:n].astype(int)]
+        for epsilon, tolerance in ((None, 1e-9), (0.3, 1e-3), (1e-6, 1e-3)):
+            bound = small.risk_bound(epsilon=epsilon)
+            logs = np.log(np.clip(own, epsilon or small.objective.epsilon, 1.0))
+            risk = -np.average(logs, weights=1.0 + np.arange(n) % 3)
+            assert bound.empirical_risk == pytest.approx(risk, rel=tolerance)
+            assert bound.n == pytest.approx((1.0 + np.arange(n) % 3).sum())
+    assert max(sizes) < min(sizes) + 1000
+
+
+def test_approximations_say_what_was_taken(many):
+    from torte.approximations import Herding
+
+    X, y, _ = many
+    model = MCEClassifier(Gaussian(1.5), optimizer=None, random_state=0).fit(X[:90].numpy(), y[:90])
+    told = [
+        model.approximate(how).approximation_.how
+        for how in (Fourier(n_components=31), Nystroem(), Herding(200))
+    ]
+    assert told[0].startswith("Fourier(kernel=Gaussian(length_scale=1.5), n_components=30")
+    assert told[1].startswith("Nystroem(kernel=Gaussian(length_scale=1.5), n_components=90")
+    assert told[2] == "Herding(n_samples=90)"
+
+
 def test_what_cannot_be_approximated_is_told(many):
     X, y, _ = many
     X = X.numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from torte.maps import FeatureMap
 __all__ = ["Approximation", "Herding", "approximated"]
 
 _JUDGED = 2000  # rows whose probabilities are compared
+_GROUPS = 500  # that probabilities of all rows are kept in, for the bound
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Herding:
 class Approximation:
     """What an approximation changed: probabilities of some training rows, before and after.
 
+    ``how`` names the kernel and the number of features or rows that were taken.
     ``agreement`` is the share of these rows whose most probable class stayed the same.
     """
 
@@ -84,6 +86,31 @@ def _map_for(how: Any, learned: Kernel) -> Fourier | Nystroem:
     raise InvalidInput(
         f"`how` must be Fourier(n_components=...), Nystroem(n_components=...) or Herding(n_samples), got {how!r}."
     )
+
+
+def _as_used(how: Any, recipe: Fourier | Nystroem, features: Any, size: int) -> Any:
+    """What was asked for, with the kernel and the number of features or rows that were taken."""
+    if isinstance(how, Herding):
+        return Herding(size)
+    return replace(recipe, kernel=features.kernel, n_components=size)
+
+
+def _condensed(P: np.ndarray, weights: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers p and weights w as few, with the same ``sum w`` and ``sum w log p``.
+
+    What is at most 0, and what is at most epsilon, shares no group with what is above: so the risk
+    is exact at epsilon, and at another as exact as one group of many is narrow.
+    """
+    if len(P) <= _GROUPS:
+        return P, weights
+    order = np.argsort(P, kind="stable")
+    p, w = P[order].clip(0.0, 1.0), weights[order]
+    even = np.linspace(0, len(p), _GROUPS + 1).astype(int)
+    starts = np.unique([*even, *np.searchsorted(p, [0.0, epsilon], "right")])
+    starts = starts[starts < len(p)]
+    total = np.add.reduceat(w, starts)
+    logs = np.add.reduceat(w * np.log(p.clip(min=np.finfo(float).tiny)), starts)
+    return np.where(p[starts] > 0, np.exp(logs / total), 0.0), total
 
 
 def _table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Tensor, Tensor | None]:
@@ -133,9 +160,10 @@ def approximated(estimator: Any, how: Any, X: Any, y: Any, sample_weight: Any = 
     cheaper.embedding_ = ConditionalEmbedding(lift, folded, estimator.objective.epsilon)
     after = cheaper.embedding_.probabilities(few)
     change = (after - before).abs()
+    size = fitted.solution.n_components or lift.width
     cheaper.approximation_ = Approximation(
-        repr(how),
-        fitted.solution.n_components or lift.width,
+        repr(_as_used(how, recipe, features, size)),
+        size,
         float(change.mean()),
         float(change.max()),
         float((after.argmax(dim=1) == before.argmax(dim=1)).double().mean()),
@@ -145,8 +173,10 @@ def approximated(estimator: Any, how: Any, X: Any, y: Any, sample_weight: Any = 
     cheaper.kernel_ = features if isinstance(features, Fourier) else features.kernel
     cheaper.solution_, cheaper._statistics, cheaper._table = fitted.solution, None, None
     mass = Y if weights is None else Y * weights[:, None]
-    cheaper._own_probabilities = fitted.P[mass > 0].double().cpu().numpy()
-    cheaper._own_weights = mass[mass > 0].double().cpu().numpy()
+    own, counts = (values[mass > 0].double().cpu().numpy() for values in (fitted.P, mass))
+    cheaper._own_probabilities, cheaper._own_weights = _condensed(
+        own, counts, estimator.objective.epsilon
+    )
     cheaper._norm = fitted.squared_norm**0.5
     alpha_squared = float(estimator.objective.alpha_squared(lambda: fitted.alpha_squared))
     cheaper.complexity_ = alpha_squared**0.5 * cheaper._norm
