@@ -25,10 +25,16 @@ from torte.choosing import choose_regularization
 from torte.conditioning import Description, condition
 from torte.dual import solve_dual
 from torte.embedding import FeatureLift
-from torte.errors import DoesNotFit, InvalidInput, NotConverged, NotPositiveDefinite
-from torte.features import Fourier, Nystroem
+from torte.errors import (
+    DoesNotFit,
+    FallbackWarning,
+    InvalidInput,
+    NotConverged,
+    NotPositiveDefinite,
+)
+from torte.features import Fourier, Nystroem, Polynomials
 from torte.iterative import Woodbury, conjugate_gradients
-from torte.kernels import Gaussian, Laplacian, Linear
+from torte.kernels import Gaussian, Laplacian, Linear, Matern12
 from torte.kernels.pivoting import partial_cholesky
 from torte.kernels.tiles import ShiftedKernel, fill_upper
 from torte.large import solve_by_iteration, solve_by_refinement
@@ -36,7 +42,7 @@ from torte.maps import FeatureMap
 from torte.objectives import RademacherBound
 from torte.optimizers import Adam
 from torte.resources import available_memory
-from torte.routes import SolvePlan, plan_solution
+from torte.routes import Route, SolvePlan, plan_solution
 from torte.statistics import measure
 
 
@@ -257,6 +263,63 @@ def test_a_step_of_learning_that_does_not_fit_is_told(many, monkeypatch):
     X, y, _ = many
     with pytest.raises(DoesNotFit, match=r"A step of learning on 300 rows.*`batch_size`"):
         MCEClassifier(Gaussian(1.0), optimizer=Adam(max_iter=2)).fit(X.numpy(), y)
+
+
+def test_features_that_do_not_fit_are_told_before_they_are_drawn(many, monkeypatch):
+    monkeypatch.setattr(torte.routes, "available_memory", lambda device: 2 * 10**9)
+    X, y, _ = many
+    told = r"gives 100000 features, whose sums and factor need 400\.\d GB, but 2\.0 GB are free; take fewer than 7071"
+    with monkeypatch.context() as patch:
+        patch.setattr(Fourier, "prepare", lambda *arguments: pytest.fail("it was drawn"))
+        with pytest.raises(DoesNotFit, match=told + r".*Linear\(\) @ map.* 1 MB for 300 rows"):
+            MCEClassifier(Fourier(Gaussian(), 100_000), optimizer=None).fit(X.numpy(), y)
+    wide = Polynomials(20)  # how many they are is known once the columns are: 1771
+    monkeypatch.setattr(torte.routes, "available_memory", lambda device: 10**8)
+    with pytest.raises(DoesNotFit, match=r"gives 1771 features"):
+        MCEClassifier(wide, optimizer=None).fit(X.numpy(), y)
+    few = Nystroem(Gaussian(1.0), 100_000)  # no more than there are rows
+    assert MCEClassifier(few, optimizer=None).fit(X.numpy(), y).plan_.n_components == 300
+
+
+def test_a_step_through_features_that_does_not_fit_is_told(many, monkeypatch):
+    monkeypatch.setattr(torte.plans, "FEW_ROWS", 10)
+    monkeypatch.setattr(torte.plans, "available_memory", lambda device: 1_000_000)
+    X, y, _ = many
+    with pytest.raises(DoesNotFit, match=r"300 rows with 80 features each needs .*`batch_size`"):
+        MCEClassifier(Fourier(Gaussian(1.0), 80), optimizer=Adam(max_iter=2)).fit(X.numpy(), y)
+
+
+def test_auto_takes_another_way_where_an_iteration_does_not_converge(
+    many, weighs_everything, monkeypatch
+):
+    monkeypatch.setattr(torte.large, "MAX_ITER", 3)
+    monkeypatch.setattr(torte.routes, "_ITERATIONS", 0)  # so that iterations seem to be fastest
+    monkeypatch.setattr(torte.routes, "solve_rank", lambda *arguments: 2)
+    X, y, _ = many
+    given = {"kernel": Matern12(1.0), "regularization": 1e-14, "optimizer": None, "random_state": 0}
+    with pytest.warns(FallbackWarning, match=r"took conjugate-gradients .*takes cholesky \(float"):
+        model = MCEClassifier(**given).fit(X.numpy(), y)
+    assert model.plan_.solver == "cholesky"
+    assert model.plan_.why == "conjugate-gradients did not converge"
+    assert model.solution_.solver.startswith("cholesky")
+    # Where no factor fits, features are next, and the plan, the solution and the rows kept agree.
+    monkeypatch.setattr(torte.routes, "_best", without_cholesky(torte.routes._best))
+    with pytest.warns(FallbackWarning, match=r"takes features \(float64\)"):
+        model = MCEClassifier(**given).fit(X.numpy(), y)
+    assert model.plan_.solver == model.solution_.solver == "features"
+    assert model._table is None
+    assert model.score(X.numpy(), y) > 0.9
+    with pytest.raises(NotConverged):
+        MCEClassifier(**given, solver="conjugate-gradients").fit(X.numpy(), y)
+    monkeypatch.setattr(
+        torte.routes, "_features_route", lambda *arguments: Route("features", "", 1e99, 0)
+    )
+    with pytest.raises(NotConverged):
+        MCEClassifier(**given).fit(X.numpy(), y)
+
+
+def without_cholesky(best):
+    return lambda routes, free: best([r for r in routes if r.solver != "cholesky"], free)
 
 
 def test_solvers_are_checked(many):

@@ -20,7 +20,7 @@ LAYERS = [
     {"maps", "_forms"},
     {"kernels"},
     {"features", "solvers"},
-    {"large"},
+    {"large", "ways", "widths"},
     {"embedding"},
     {"objectives", "optimizers", "statistics"},
     {"dual", "primal", "routes"},

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torte import bounds, persistence
-from torte._arrays import admit_any, compute_device, generator_from
-from torte._labels import encode_labels, numbers_of_classes
+from torte._arrays import admit_any, compute_device, encode_labels, generator_from
 from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
 from torte._targets import admit
@@ -25,15 +24,16 @@ from torte._weights import resampled
 from torte.approximations import approximated
 from torte.conditioning import Description, condition
 from torte.entropy import clip_normalized_entropy, embedding_entropy
-from torte.errors import InvalidInput
+from torte.errors import InvalidInput, NotConverged
 from torte.incremental import add_rows, remove_rows, warn_if_wide
 from torte.kernels import Kernel
 from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.plans import DEFAULT_KERNEL, kernel_inside, run, wants_lambda_again
 from torte.progress import tell
-from torte.routes import plan_solution
+from torte.routes import plan_after, plan_features, plan_solution
 from torte.streams import Rows, as_rows, fit_rows, over_chunks
+from torte.widths import told_width
 
 __all__ = ["MCEClassifier"]
 
@@ -187,6 +187,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         columns = None if names is None else list(names)
         counted = resampled(rows, weights)
         inside = kernel_inside(self, recipe, len(rows))
+        if isinstance(recipe, FeatureMap):  # before it is prepared: that can be large, too
+            plan_features(told_width(recipe, len(rows)), len(rows), Y.dtype, device)
         kernel = (recipe if inside is None else inside).prepare(counted, columns, generator)
         self.plan_ = plan_solution(self.solver, recipe if inside else kernel, rows, Y)
         tell(str(self.plan_), self.verbose)
@@ -202,17 +204,23 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
             description = dataclasses.replace(description, kernel=features)
         self.history_, self.n_iter_ = learned.history, len(learned.history)
         self.objective_value_ = learned.objective_value
-        fitted = condition(
-            description,
-            rows,
-            Y,
-            self.objective.epsilon,
-            weights,
-            plan=self.plan_,
-            generator=generator,
-            choose_lambda=again,
-            verbose=self.verbose,
-        )
+        fitted = None
+        while fitted is None:
+            try:
+                fitted = condition(
+                    description,
+                    rows,
+                    Y,
+                    self.objective.epsilon,
+                    weights,
+                    plan=self.plan_,
+                    generator=generator,
+                    choose_lambda=again,
+                    verbose=self.verbose,
+                )
+            except NotConverged as error:
+                self.plan_ = plan_after(self.plan_, error)
+                again = wants_lambda_again(self, recipe, self.plan_.solver, len(rows))
         self.kernel_, self.regularization_ = description.kernel, fitted.regularization
         self.solution_ = fitted.solution
         self.embedding_, self._statistics = fitted.embedding, fitted.statistics
@@ -373,9 +381,16 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
         ``g`` is one number a class in the order of ``classes_``, or a function of a label.
         """
-        check_is_fitted(self)
-        values = numbers_of_classes(g, self.classes_)
-        return self.decision_probabilities(X) @ values
+        P = self.decision_probabilities(X)
+        values = np.asarray(
+            [g(label) for label in self.classes_] if callable(g) else g, dtype=np.float64
+        )
+        if values.shape != self.classes_.shape:
+            raise InvalidInput(
+                f"`g` must be a function of a label, or hold one number for each of the {len(self.classes_)} "
+                f"classes, got shape {values.shape}."
+            )
+        return P @ values
 
     def risk_bound(
         self, confidence: float = 0.95, *, domain: Any = None, epsilon: float | None = None

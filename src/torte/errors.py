@@ -9,6 +9,7 @@ __all__ = [
     "BrokenDataset",
     "ConvergenceWarning",
     "DoesNotFit",
+    "FallbackWarning",
     "InterruptedWarning",
     "InvalidInput",
     "JitterWarning",
@@ -71,6 +72,10 @@ class JitterWarning(TorteWarning):
 
 class ConvergenceWarning(TorteWarning, _ConvergenceWarning):  # type: ignore[misc]
     """Learning stopped before its tolerance was reached."""
+
+
+class FallbackWarning(TorteWarning):
+    """The solver that "auto" chose did not converge, and another one did the work."""
 
 
 class InterruptedWarning(TorteWarning):

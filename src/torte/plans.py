@@ -23,6 +23,7 @@ from torte.optimizers import LBFGS, Adam
 from torte.progress import Progress
 from torte.resources import available_memory, told_memory
 from torte.routes import FEW_ROWS
+from torte.widths import width_of
 
 __all__ = ["DEFAULT_KERNEL", "FULL_ROWS", "kernel_inside", "plan", "run", "wants_lambda_again"]
 
@@ -140,14 +141,20 @@ def _best_start(
     return dataclasses.replace(start, regularization=start.regularization * best)
 
 
-def demand_memory(runs: list[Plan], Y: Tensor) -> None:
+def demand_memory(runs: list[Plan], kernel: Kernel | FeatureMap, X: Any, Y: Tensor) -> None:
     """Raise `DoesNotFit` where a step of learning would need more than there is."""
+    item, free = Y.element_size(), available_memory(Y.device)
     for run in runs:
         rows = run.batch_size or min(len(Y), run.rows or len(Y))
-        needed, free = 4 * Y.element_size() * rows**2, available_memory(Y.device)
-        if rows > FEW_ROWS and needed > free:
+        needed, large, of = 4 * item * rows**2, rows > FEW_ROWS, ""
+        if isinstance(kernel, FeatureMap):
+            # The features, what they are made from, their sensitivities; three matrices p x p.
+            p = width_of(kernel, X) or 0
+            needed, large = item * (6 * rows * p + 3 * p * p), rows * p > FEW_ROWS**2
+            of = f" with {p} features each"
+        if large and needed > free:
             raise DoesNotFit(
-                f"A step of learning on {rows} rows needs {told_memory(needed)}, but {told_memory(free)} are free; "
+                f"A step of learning on {rows} rows{of} needs {told_memory(needed)}, but {told_memory(free)} are free; "
                 f"give a smaller `batch_size` with Adam(), or optimizer='auto', which draws batches itself."
             )
 
@@ -173,8 +180,7 @@ def run(
     check_batch(estimator.batch_size, n)
     _warn_of_missing_classes(estimator.batch_size, Y)
     runs = plan(estimator, start.kernel, n, finish)
-    if isinstance(start.kernel, Kernel):
-        demand_memory(runs, Y)
+    demand_memory(runs, start.kernel, X, Y)
     if not runs:
         rows = START_ROWS if n > FEW_ROWS else None  # nothing is learned: the value is a report
         there = Plan(LBFGS(), rows=rows)
