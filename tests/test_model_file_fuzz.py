@@ -11,11 +11,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import torte
 from mutations import mutations
-from torte import MCEClassifier
+from torte import MCEClassifier, TableClassifier
 from torte.errors import ModelFileError
 from torte.features import Network, Nystroem, Polynomials
 from torte.kernels import Gaussian, Spectrum
@@ -39,6 +40,11 @@ def models(folder: Path) -> list[bytes]:
     for kernel in kernels:
         MCEClassifier(kernel, optimizer=None, random_state=0).fit(X, y).save(folder / "model.torte")
         found.append((folder / "model.torte").read_bytes())
+    frame = pd.DataFrame({"size": X[:, 0], "color": ["red", "blue", None] * 4, "odd": y == 1})
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(12) * 99, "D")
+    plain = TableClassifier(MCEClassifier(optimizer=None, random_state=0)).fit(frame, y)
+    plain.save(folder / "model.torte")  # as small as the others, so that mutations meet its encoder
+    found.append((folder / "model.torte").read_bytes())
     MCEClassifier(Spectrum(2), optimizer=None).fit(WORDS, y).save(folder / "model.torte")
     return [*found, (folder / "model.torte").read_bytes()]
 
@@ -76,6 +82,9 @@ def fuzz(count: int, folder: Path) -> tuple[Counter[str], float]:
 
 def use(model: object) -> None:
     """What may be asked of anything that was loaded."""
+    if isinstance(model, TableClassifier):
+        use_table(model)
+        return
     if not isinstance(model, MCEClassifier):
         return
     X = WORDS[:2] if model.kernel_.takes == "objects" else np.zeros((2, model.n_features_in_))
@@ -83,6 +92,21 @@ def use(model: object) -> None:
         warnings.simplefilter("ignore")
         assert model.predict_proba(X).shape == (2, len(model.classes_))
         model.predict(X)
+
+
+CELLS = {"numeric": [1.5, None], "date": [pd.Timestamp("2021-05-05"), None]}
+
+
+def use_table(model: TableClassifier) -> None:
+    """A row of cells as they should be, or of levels that nobody saw, and one of missing cells."""
+    kinds = model.encoder_.kinds_
+    frame = pd.DataFrame({name: CELLS.get(kind, ["red", None]) for name, kind in kinds.items()})
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        assert model.predict_proba(frame).shape == (2, len(model.classes_))
+        model.predict(frame)
+        assert set(model.unseen(frame)) <= set(kinds)
+        repr(model)
 
 
 def check(count: int, folder: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +13,11 @@ from sklearn.exceptions import NotFittedError
 
 import torte
 from torte import MCEClassifier, TableClassifier, _container
-from torte.errors import ModelFileError
+from torte.errors import InvalidInput, ModelFileError
 from torte.kernels import Gaussian
 from torte.tables import TableEncoder
+
+FIXTURES = Path(__file__).parent / "fixtures"
 
 
 @pytest.fixture
@@ -52,6 +58,57 @@ def test_a_loaded_model_predicts_the_same(name, mixed, tmp_path):
     assert (tmp_path / "a.torte").read_bytes() == (tmp_path / "b.torte").read_bytes()
     again = same.fit(frame, y)
     assert again.kernel_ == model.kernel_
+
+
+def test_a_table_model_of_format_1_is_still_read():
+    sys.path.insert(0, str(FIXTURES))
+    try:
+        from make_model_files import TABLE
+        from make_model_files import mixed as rows
+    finally:
+        sys.path.remove(str(FIXTURES))
+    model = torte.load(FIXTURES / "table-1.torte")
+    expected = json.loads((FIXTURES / "table-1.json").read_text())
+    frame, y = rows()
+    np.testing.assert_allclose(model.decision_probabilities(frame), expected["p_hat"], atol=1e-9)
+    assert model.unseen(frame.assign(color="mauve")) == expected["unseen"] == {"color": 40}
+    assert model.score(frame, y) > 0.9
+    assert model.target_name_ == "answer"
+    assert model.get_params() == TABLE.get_params()
+    assert set(model.encoder_.kinds_.values()) == {
+        "numeric",
+        "categorical",
+        "boolean",
+        "date",
+        "ordinal",
+    }
+
+
+WRONG = [
+    ("columns", 1, "rare", {"$": "Linear"}),
+    ("columns", 1, "rare", [3]),
+    ("columns", 1, "levels", ["red", "red"]),
+    ("columns", 0, "fill", "0"),
+    ("columns", 0, "missing", 1),
+    ("columns", 0, "common", [None]),
+    ("columns", 3, "periods", ["moon"]),
+    ("columns", 2, "name", None),
+    ("columns", 0, "kind", "ordinal"),
+    ("kinds", "color", "numeric"),
+    ("kinds", "color", "spell"),
+]
+
+
+@pytest.mark.parametrize("change", WRONG, ids=str)
+def test_fields_of_columns_have_their_types(change, mixed):
+    form = TableEncoder().fit(mixed[0]).to_dict()
+    *path, last, value = change
+    part = form
+    for key in path:
+        part = part[key]
+    part[last] = value
+    with pytest.raises(InvalidInput, match="must"):
+        TableEncoder.from_dict(form)
 
 
 def test_only_fitted_models_are_saved(tmp_path):

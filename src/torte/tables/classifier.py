@@ -187,7 +187,12 @@ def _check(model: TableClassifier) -> None:
     names = model.encoder_.feature_names_in_.tolist()
     if model.feature_names_in_.tolist() != names or model.n_features_in_ != len(names):
         raise InvalidInput("its columns are not those of its encoder")
-    model.predict_proba(pandas().DataFrame([dict.fromkeys(names)]))
+    target = getattr(model, "target_name_", None)  # the command line notes it
+    if target is not None and not isinstance(target, str):
+        raise InvalidInput(f"its target is named by a {type(target).__name__}")
+    row = pandas().DataFrame([dict.fromkeys(names)])
+    model.predict_proba(row)
+    model.unseen(row)
 
 
 savable_estimator(TableClassifier, _check)

@@ -7,7 +7,8 @@ compared as equal or not; a missing cell has a code of its own.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +20,24 @@ from torte.tables.frames import pandas
 __all__ = ["Categorical", "Column", "Numeric", "Ordinal", "filled", "indicator", "median"]
 
 UNSEEN, MISSING, RARE = -1.0, 0.0, 1.0  # codes of categories; known ones follow
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _distinct(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, tuple) and all(map(holds, value)) and len({*value}) == len(value)
+
+
+# What a field may hold, by its annotation: from JSON anything may come.
+_HOLDS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "bool": lambda value: isinstance(value, bool),
+    "float": _is_number,
+    "tuple[float, ...]": lambda value: _distinct(value, _is_number),
+    "tuple[str, ...]": lambda value: _distinct(value, lambda part: isinstance(part, str)),
+}
 
 
 @dataclass(frozen=True)
@@ -63,10 +82,12 @@ class Column:
             key: tuple(v) if isinstance(v, list) else v for key, v in form.items()
         }
         given.pop("kind", None)
-        if cls is None or set(given) != {field.name for field in dataclasses.fields(cls)}:
+        fields = {} if cls is None else {f.name: str(f.type) for f in dataclasses.fields(cls)}
+        sound = set(given) == set(fields) and all(_HOLDS[t](given[n]) for n, t in fields.items())
+        if cls is None or not sound:
             raise InvalidInput(
                 f"`form` must describe a column of the kind {', '.join(filter(None, Column.kinds))} with all of its fields, "
-                f"got {dict(form)!r}."
+                f"each of the right type, got {repr(dict(form))[:200]}."
             )
         return cls(**given)
 

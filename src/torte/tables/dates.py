@@ -30,6 +30,13 @@ class Date(Column):
     missing: bool
     periods: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        unknown = [period for period in self.periods if period not in _PERIODS]
+        if unknown:
+            raise InvalidInput(
+                f"`periods` must be of {', '.join(_PERIODS)}, got {unknown[0]!r}; see TableEncoder.to_dict."
+            )
+
     @staticmethod
     def days(column: Any) -> np.ndarray:
         pd = pandas()

@@ -18,6 +18,14 @@ from torte.tables.frames import frame_of, kind_of
 __all__ = ["TableEncoder"]
 
 _VERSION = 1
+# From the kind of a column to that of what it became.
+_KINDS = {
+    "numeric": "numeric",
+    "boolean": "categorical",
+    "categorical": "categorical",
+    "ordinal": "ordinal",
+    "date": "date",
+}
 
 
 def _read(column: Any, kind: str, max_levels: int) -> Column:
@@ -166,6 +174,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoder = cls(categorical=tuple(form["categorical"]), max_levels=form["max_levels"])
         encoder.kinds_ = dict(form["kinds"])
         encoder.columns_ = [Column.from_dict(column) for column in form["columns"]]
+        found = [(column.name, column.kind) for column in encoder.columns_]
+        kinds = [(name, _KINDS.get(kind)) for name, kind in encoder.kinds_.items()]
+        if not found or found != kinds:
+            raise InvalidInput(
+                f"`form` must say the kind of each of its {len(found)} columns, one of {', '.join(_KINDS)}, got "
+                f"{repr(form['kinds'])[:200]}."
+            )
         return encoder._named()
 
 
