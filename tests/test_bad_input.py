@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
 from torte import MCEClassifier
+from torte.errors import InvalidInput
 from torte.kernels import Gaussian
 from torte.optimizers import Adam
 
@@ -61,6 +63,92 @@ def test_bad_tables(case):
     table, labels, message = TABLES[case]
     with pytest.raises(ValueError, match=message):
         MCEClassifier().fit(table, labels)
+
+
+def alternating(*labels):
+    return list(labels) * (len(X) // len(labels))
+
+
+LABELS = {
+    "nan beside text": (alternating("a", np.nan), "a label in every row, got NaN in row 1; drop"),
+    "none beside text": (alternating(None, "a"), "a label in every row, got None in row 0"),
+    "series": (pd.Series(alternating("a", None)), "a label in every row, got (NaN|None) in row 1"),
+    "nullable text": (
+        pd.Series(alternating("a", None), dtype="string"),
+        "a label in every row, got <NA> in row 1",
+    ),
+    "nullable numbers": (
+        pd.Series(alternating(0, 1, None, 2), dtype="Int64"),
+        "a label in every row, got (NaN|<NA>) in row 2",
+    ),
+    "categories": (
+        pd.Categorical(alternating("a", None)),
+        "a label in every row, got NaN in row 1",
+    ),
+    "polars": (pl.Series(alternating("a", None)), "a label in every row, got None in row 1"),
+    "polars numbers": (pl.Series(alternating(1, None)), "a label in every row, got NaN in row 1"),
+    "infinity": (alternating(1.0, np.inf), "a label in every row, got inf in row 1"),
+    "dates": (
+        pd.Series(pd.to_datetime(alternating("2020-01-01", None))),
+        "a label in every row, got .*NaT.* in row 1",
+    ),
+    "two kinds": (alternating(1, "a"), "labels of one kind, .* got 1 in row 0 and 'a' in row 1"),
+    "two kinds in an array": (
+        np.array(alternating("a", 1), dtype=object),
+        "labels of one kind, .* got 'a' in row 0 and 1 in row 1; write all of them as text",
+    ),
+    "another kind": (
+        alternating(b"a", b"b"),
+        r"labels that are text or numbers, got b'a' \(bytes\) in row",
+    ),
+    "sets": (alternating({1}, {2}), r"labels that can be told apart .* got \{1\} in row 0"),
+    "ragged": (alternating([0], [0, 1]), "one label a row, .* got rows of different lengths"),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_bad_labels(case):
+    labels, message = LABELS[case]
+    with pytest.raises(InvalidInput, match=f"y must (hold|be) {message}"):
+        MCEClassifier().fit(X, labels)
+    with pytest.raises(InvalidInput, match=f"y must (hold|be) {message}"):
+        MCEClassifier(Gaussian(), optimizer=None).fit(X, Y, monitor=(X, labels))
+
+
+def test_a_row_that_is_not_there_needs_no_label():
+    labels = np.array(alternating("a", "b"), dtype=object)
+    labels[3] = None
+    there = np.arange(20) != 3
+    model = MCEClassifier(Gaussian(), optimizer=None).fit(X, labels, sample_weight=there)
+    assert list(model.classes_) == ["a", "b"]
+    labels[5] = np.nan
+    with pytest.raises(InvalidInput, match="y must hold a label in every row, got NaN in row 5"):
+        model.fit(X, labels, sample_weight=there)
+
+
+def test_numbers_held_as_objects_are_labels():
+    model = MCEClassifier(Gaussian(), optimizer=None).fit(X, Y.astype(object))
+    assert model.classes_.dtype == Y.dtype
+
+
+@pytest.mark.parametrize(
+    ("g", "got"),
+    [
+        (["a", "b"], r"\['a', 'b'\]"),
+        ({0: 1.0, 1: 2.0}, r"\{0: 1.0, 1: 2.0\}"),
+        (lambda label: "a", r"\['a', 'a'\]"),
+        ({0: 1.0}.get, r"\[1.0, None\]"),
+        ([[1], [2, 3]], r"\[\[1\], \[2, 3\]\]"),
+        (5.0, r"shape \(\)"),
+    ],
+)
+def test_what_has_no_expectation(g, got):
+    model = MCEClassifier(Gaussian(), optimizer=None).fit(X, Y)
+    message = (
+        "`g` must be a function of a label, or hold one number for each of the 2 classes, got "
+    )
+    with pytest.raises(InvalidInput, match=message + got):
+        model.expectation(g, X)
 
 
 SETTINGS = {

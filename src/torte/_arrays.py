@@ -1,4 +1,4 @@
-"""The border: tables and labels of any kind in, arrays out, and every complaint about them."""
+"""The border: tables of any kind in, arrays out, and every complaint about them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -19,11 +16,8 @@ from torte.objects import Objects, Pairs, Records, items_of
 
 __all__ = [
     "admit_any",
-    "admit_labels",
     "admit_rows",
     "compute_device",
-    "demand_rows",
-    "encode_labels",
     "generator_from",
 ]
 
@@ -202,54 +196,3 @@ def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
             f"X must hold values whose squares fit in {X.dtype} (below {limit:.0e}), got {largest[column]:.0e} in "
             f"{_column_name(estimator, column)}; rescale that column, for instance by its largest value."
         )
-
-
-def demand_rows(y: Any, rows: int) -> None:
-    """Raise `InvalidInput` unless there is one label for each row."""
-    if len(y) != rows:
-        raise InvalidInput(
-            f"X and y must have the same number of rows (inconsistent numbers of samples), got {rows} and {len(y)}."
-        )
-
-
-def admit_labels(y: Any, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, sorted, and the position of each label among them."""
-    y = column_or_1d(y, warn=True)
-    _demand_hashable(y)
-    demand_rows(y, rows)
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise InvalidInput(
-            "y must hold a label in every row, got NaN or inf; drop the rows without a label."
-        )
-    check_classification_targets(y)
-    encoder = LabelEncoder()
-    codes = encoder.fit_transform(y)
-    if len(encoder.classes_) < 2:
-        raise InvalidInput(
-            f"y must hold at least 2 classes, got 1 class, {encoder.classes_[0]!r}, in all {len(y)} rows; a classifier "
-            f"needs examples of another one."
-        )
-    return encoder.classes_, codes
-
-
-def _demand_hashable(y: np.ndarray) -> None:
-    for row, label in enumerate(y if y.dtype == object else ()):
-        try:
-            hash(label)
-        except TypeError:
-            raise InvalidInput(
-                f"y must hold labels that can be told apart (hashable ones: text, numbers), got {label!r} in row {row}."
-            ) from None
-
-
-def encode_labels(y: Any, rows: int, classes: np.ndarray) -> np.ndarray:
-    """The position of each label among known classes."""
-    y = column_or_1d(y, warn=True)
-    demand_rows(y, rows)
-    unknown = [label for label in np.unique(y).tolist() if label not in set(classes.tolist())]
-    if unknown:
-        raise InvalidInput(
-            f"y must hold labels of the classes {classes.tolist()}, got {unknown[0]!r} too; declare every class "
-            f"in the first call, or drop the rows with it."
-        )
-    return np.searchsorted(classes, y)

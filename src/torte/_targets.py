@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
 from torch import Tensor
 
-from torte._arrays import admit_any, admit_labels, demand_rows, encode_labels
+from torte._arrays import admit_any
+from torte._labels import admit_labels, cells_of, demand_rows, encode_labels
 from torte._weights import admit_weights, class_factors
 from torte.errors import InvalidInput
 
@@ -19,7 +19,7 @@ __all__ = ["admit", "encode_targets", "weigh"]
 
 def _soft_labels(y: Any, rows: int) -> np.ndarray | None:
     """y as a matrix of probabilities (n x m), where it has two or more columns; else None."""
-    given = np.asarray(y)
+    given = cells_of(y)
     if given.ndim != 2 or given.shape[1] < 2:
         return None
     try:
@@ -51,10 +51,7 @@ def _admit_targets(y: Any, rows: int, kept: Any) -> tuple[np.ndarray, np.ndarray
     """The classes, and the labels of the kept rows as distributions over them (n x m)."""
     soft = _soft_labels(y, rows)
     if soft is None:
-        labels = column_or_1d(y, warn=True)
-        demand_rows(labels, rows)
-        labels = labels[kept]
-        classes, codes = admit_labels(labels, len(labels))
+        classes, codes = admit_labels(y, rows, kept)
         return classes, _one_hot(codes, len(classes))
     soft = soft[kept]
     if np.count_nonzero(soft.sum(axis=0)) < 2:

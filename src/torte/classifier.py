@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from torte import bounds, persistence
-from torte._arrays import admit_any, compute_device, encode_labels, generator_from
+from torte._arrays import admit_any, compute_device, generator_from
+from torte._labels import encode_labels, numbers_of_classes
 from torte._models import check_classifier, savable_estimator
 from torte._settings import check_settings
 from torte._targets import admit
@@ -381,16 +382,9 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
         ``g`` is one number a class in the order of ``classes_``, or a function of a label.
         """
-        P = self.decision_probabilities(X)
-        values = np.asarray(
-            [g(label) for label in self.classes_] if callable(g) else g, dtype=np.float64
-        )
-        if values.shape != self.classes_.shape:
-            raise InvalidInput(
-                f"`g` must be a function of a label, or hold one number for each of the {len(self.classes_)} "
-                f"classes, got shape {values.shape}."
-            )
-        return P @ values
+        check_is_fitted(self)
+        values = numbers_of_classes(g, self.classes_)
+        return self.decision_probabilities(X) @ values
 
     def risk_bound(
         self, confidence: float = 0.95, *, domain: Any = None, epsilon: float | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from torte._labels import is_missing
 from torte.errors import InvalidInput
 
 __all__ = ["Column", "Table", "crossed", "is_missing", "table", "take"]
@@ -28,12 +29,6 @@ class Table:
 
     columns: tuple[Column, ...]
     index: np.ndarray
-
-
-def is_missing(cell: Any) -> bool:
-    """None, NaN, NaT and NA: what is not equal to itself, or does not say so."""
-    equal = cell == cell
-    return cell is None or not (isinstance(equal, (bool, np.bool_)) and bool(equal))
 
 
 def _column(name: str, cells: np.ndarray) -> Column:

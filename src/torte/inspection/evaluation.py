@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from torte._arrays import encode_labels
+from torte._labels import encode_labels
 from torte.entropy import clip_normalized_entropy
 from torte.inspection.calibration import Reliability, reliability
 from torte.inspection.models import Inspected

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from torte._arrays import encode_labels
+from torte._labels import encode_labels
 from torte.errors import InvalidInput
 from torte.inspection import Surface, class_colors, inspect_model, surface
 from torte.plots.canvas import Display, colormap

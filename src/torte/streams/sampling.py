@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from torte._arrays import encode_labels
+from torte._labels import encode_labels
 from torte.errors import InvalidInput
 
 __all__ = ["Census", "Count", "Sample", "census", "count", "draw", "merge", "quotas"]
