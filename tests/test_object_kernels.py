@@ -413,8 +413,8 @@ def test_a_kernel_on_objects_of_your_own_is_one_class():
 def test_gram_of_5000_strings_of_100_symbols_takes_less_than_ten_seconds(kernel, symbols):
     table = np.random.default_rng(0).choice(list(symbols), size=(5000, 100))
     rows = Objects(["".join(row) for row in table])
-    began = time.perf_counter()
+    began = time.process_time()  # of all threads, so that other work on the machine does not count
     with torch.no_grad():
         K = kernel.gram(rows)
-    assert time.perf_counter() - began < 10.0
+    assert time.process_time() - began < 10.0
     assert_close(K.diagonal(), torch.ones(5000).double())
