@@ -10,12 +10,21 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+import torte.plans
 from torte import MCEClassifier
 from torte.conditioning import Description
-from torte.errors import ConvergenceWarning, InvalidInput, JitterWarning, NotPositiveDefinite
+from torte.errors import (
+    ConvergenceWarning,
+    InterruptedWarning,
+    InvalidInput,
+    JitterWarning,
+    MissingClassWarning,
+    NotPositiveDefinite,
+)
 from torte.features import Fourier, Network
+from torte.inspection import curves, inspect_model
 from torte.kernels import Gaussian, Laplacian, Linear, Periodic
-from torte.learning import Plan, learn
+from torte.learning import Plan, Problem, learn
 from torte.objectives import CrossValidation, MedianHeuristic, RademacherBound
 from torte.optimizers import LBFGS, Adam
 from torte.parameters import Parameters, Parametric, fraction, positive, real
@@ -250,6 +259,70 @@ def test_lambda_follows_the_rows_under_auto_only(blobs):
     assert MCEClassifier(**start, batch_size=30).fit(X, y).regularization_ != pytest.approx(
         0.3, rel=1e-2
     )
+
+
+@pytest.fixture
+def short_plans(monkeypatch):
+    """Batches from 60 rows on, and few steps."""
+    monkeypatch.setattr(torte.plans, "FULL_ROWS", 60)
+    monkeypatch.setattr(torte.plans, "BATCH", 40)
+    monkeypatch.setattr(torte.plans, "BATCHES", Adam(max_iter=5))
+
+
+def test_one_clock_runs_through_all_runs(blobs, short_plans):
+    model = MCEClassifier(Gaussian(), random_state=0).fit(*blobs)
+    seconds = [step["seconds"] for step in model.history_]
+    assert seconds == sorted(seconds)
+    assert [step.get("run", 1) for step in model.history_[:6]] == [1, 1, 1, 1, 1, 2]
+    found = curves(inspect_model(model))
+    assert found.starts == (0, 5)
+    assert found.seconds == seconds[-1]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "call", "message"),
+    [
+        ("auto", 2, "before its first step; every hyperparameter stays at its start"),
+        (LBFGS(), 1, "after 0 steps; the best hyperparameters so far are kept"),
+    ],
+)
+def test_control_c_before_the_first_step_keeps_the_start(
+    blobs, monkeypatch, optimizer, call, message
+):
+    evaluate = Problem.evaluate
+    calls = []
+
+    def interrupted(problem, free):
+        calls.append(free)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return evaluate(problem, free)
+
+    monkeypatch.setattr(Problem, "evaluate", interrupted)
+    start = {"kernel": Gaussian(2.0), "regularization": 0.3}
+    model = MCEClassifier(**start, optimizer=optimizer, random_state=0)
+    with pytest.warns(InterruptedWarning, match=message):
+        model.fit(*blobs)
+    assert model.kernel_.length_scale == pytest.approx(2.0)
+    assert model.regularization_ == pytest.approx(0.3)
+    assert np.isfinite(model.objective_value_)
+    assert len(model.history_) == 1
+
+
+def test_classes_missing_from_automatic_batches_are_announced(blobs, short_plans):
+    X, y = blobs
+    few = np.r_[np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:1]]
+    model = MCEClassifier(Gaussian(), random_state=0)
+    message = (
+        "`batch_size` None, here 40 rows, leaves some batches without a row of the rarest of the 3 "
+        "classes, which has 1 of 61 rows; a larger batch_size"
+    )
+    with pytest.warns(MissingClassWarning, match=message):
+        model.fit(X[few], y[few])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # all rows in every step; nothing is learned
+        MCEClassifier(Gaussian(), random_state=0).fit(X[few[1:]], y[few[1:]])
+        MCEClassifier(Gaussian(), optimizer=None, batch_size=2).fit(X[few], y[few])
 
 
 def test_folds_are_averaged_in_the_history(blobs):

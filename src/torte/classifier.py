@@ -101,7 +101,8 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
         ``r`` of the fitted model on its training rows.
     objective_value_, history_, n_iter_
         The objective where learning ended; one record a step (risk, complexity, objective,
-        seconds, and scores where ``monitor`` was given); the number of records.
+        seconds since learning began, scores where ``monitor`` was given, and ``run`` from the
+        second run of the plan on); the number of records.
     embedding_
         The conditional embedding that predicts.
     plan_, solution_

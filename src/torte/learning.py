@@ -96,6 +96,7 @@ class Problem:
         on_step: Callable[[str], None] = lambda state: None,
         score: Callable[[Description], dict[str, float]] | None = None,
         weights: Tensor | None = None,
+        began: float | None = None,
     ):
         if plan.rows is not None and plan.rows < len(Y):
             few = torch.randperm(len(Y), generator=generator)[: plan.rows]
@@ -116,7 +117,7 @@ class Problem:
         self._fixed: list[Split] = []
         self.history: list[dict[str, float]] = []
         self.best: tuple[float, np.ndarray] = (np.inf, self.parameters.start)
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() if began is None else began
         self._on_step, self._score = on_step, score
 
     def _draw(self) -> list[Split]:
@@ -193,18 +194,24 @@ def learn(
     on_step: Callable[[str], None] = lambda state: None,
     score: Callable[[Description], dict[str, float]] | None = None,
     weights: Tensor | None = None,
+    began: float | None = None,
 ) -> Learned:
-    """Minimize the objective from this description on; Ctrl-C keeps the best so far."""
-    problem = Problem(description, X, Y, objective, plan, generator, on_step, score, weights)
+    """Minimize the objective from this description on; Ctrl-C keeps the best so far.
+
+    The seconds of the history count from ``began`` (`time.perf_counter`), or from now.
+    """
+    problem = Problem(description, X, Y, objective, plan, generator, on_step, score, weights, began)
     try:
         outcome = plan.optimizer.minimize(
             problem.evaluate, problem.parameters.start, problem.parameters.bounds
         )
     except KeyboardInterrupt:
+        steps = len(problem.history)
+        if not steps:
+            problem.evaluate(problem.parameters.start)  # the start is the best so far
         value, free = problem.best
         warnings.warn(
-            f"Learning was interrupted after {len(problem.history)} steps; the best hyperparameters "
-            f"so far are kept.",
+            f"Learning was interrupted after {steps} steps; the best hyperparameters so far are kept.",
             InterruptedWarning,
             stacklevel=2,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from torch import Tensor
 from torte._settings import check_batch
 from torte._weights import part
 from torte.conditioning import Description
-from torte.errors import DoesNotFit, InvalidInput, MissingClassWarning
+from torte.errors import DoesNotFit, InterruptedWarning, InvalidInput, MissingClassWarning
 from torte.features import Fourier, Nystroem
 from torte.kernels import DEFAULT_KERNEL, Kernel
 from torte.learning import Learned, Plan, Problem, learn
@@ -100,12 +101,16 @@ def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int, finish: bool = Tru
     return [batches, last] if finish else [batches]
 
 
-def _warn_of_missing_classes(size: int | None, Y: Tensor) -> None:
-    rarest = float(Y.sum(dim=0).min())
-    if size is not None and rarest * size < len(Y):
+def _warn_of_missing_classes(given: int | None, runs: list[Plan], Y: Tensor) -> None:
+    """Warn where a batch of some run expects less than one row of the rarest class."""
+    n, rarest = len(Y), float(Y.sum(dim=0).min())
+    size = min((run.batch_size or n for run in runs), default=n)
+    if size < n and rarest * size < n:
+        said = f"`batch_size` {given}" + (f", here {size} rows," if given is None else "")
+        many = "most" if (1 - size / n) ** rarest > 0.5 else "some"
         warnings.warn(
-            f"`batch_size` {size} leaves most batches without a row of the rarest of the {Y.shape[1]} classes, which has "
-            f"{rarest:.0f} of {len(Y)} rows; a larger batch_size lets learning see every class.",
+            f"{said} leaves {many} batches without a row of the rarest of the {Y.shape[1]} classes, which has "
+            f"{rarest:.0f} of {n} rows; a larger batch_size lets every step see every class.",
             MissingClassWarning,
             stacklevel=4,
         )
@@ -175,12 +180,26 @@ def run(
     weights: Tensor | None = None,
     finish: bool = True,
 ) -> Learned:
-    """Carry out the plan: each run starts where the one before it ended."""
-    n, objective = len(Y), estimator.objective
+    """Carry out the plan: each run starts where the one before it ended.
+
+    Ctrl-C ends it with the best that was found; records of a second run say so in ``run``.
+    """
+    n, objective, began = len(Y), estimator.objective, time.perf_counter()
     check_batch(estimator.batch_size, n)
-    _warn_of_missing_classes(estimator.batch_size, Y)
     runs = plan(estimator, start.kernel, n, finish)
+    _warn_of_missing_classes(estimator.batch_size, runs, Y)
     demand_memory(runs, start.kernel, X, Y)
+    description, value, size = start, float("nan"), n
+    try:
+        if runs and estimator.optimizer == "auto":
+            description = _best_start(start, X, Y, objective, generator, weights)
+    except KeyboardInterrupt:
+        warnings.warn(
+            "Learning was interrupted before its first step; every hyperparameter stays at its start.",
+            InterruptedWarning,
+            stacklevel=3,
+        )
+        runs = []
     if not runs:
         rows = START_ROWS if n > FEW_ROWS else None  # nothing is learned: the value is a report
         there = Plan(LBFGS(), rows=rows)
@@ -188,20 +207,17 @@ def run(
         value, _ = problem.evaluate(problem.parameters.start)
         return Learned(start, problem.history, value)
     history: list[dict[str, float]] = []
-    description, value, size = start, float("nan"), n
-    if estimator.optimizer == "auto":
-        description = _best_start(start, X, Y, objective, generator, weights)
-    for step in runs:
+    for number, step in enumerate(runs, start=1):
         rows = step.batch_size or min(n, step.rows or n)
         if history:
             description = _for_rows(description, size, rows)
         size = rows
         with Progress("learning", step.optimizer.steps, estimator.verbose) as progress:
             learned = learn(
-                description, X, Y, objective, step, generator, progress.step, score, weights
+                description, X, Y, objective, step, generator, progress.step, score, weights, began
             )
         description, value = learned.description, learned.objective_value
-        history += learned.history
+        history += [r | {"run": number} if number > 1 else r for r in learned.history]
         if learned.interrupted:
             break
     if estimator.optimizer == "auto":  # a given optimizer's lambda is kept as it was learned

@@ -44,12 +44,14 @@ def curves(inspected: Inspected) -> Curves:
     series = {
         name: np.array([record[name] for record in history])
         for name in history[0]
-        if name != "seconds"
+        if name not in ("seconds", "run")
     }
     clock = np.array([record["seconds"] for record in history])
-    again = np.flatnonzero(np.diff(clock) < 0) + 1  # every run has a clock of its own
-    ends = [*(again - 1), len(clock) - 1]
-    return Curves(series, (0, *map(int, again)), float(clock[ends].sum()))
+    runs = np.array([record.get("run", 1) for record in history])
+    back = np.diff(clock) < 0  # in files of before, every run had a clock of its own
+    ends = [*np.flatnonzero(back), len(clock) - 1]
+    starts = np.flatnonzero(back | (np.diff(runs) > 0)) + 1
+    return Curves(series, (0, *map(int, starts)), float(clock[ends].sum()))
 
 
 def _told(name: str, value: Any) -> str:
