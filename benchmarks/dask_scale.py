@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from distributed import Client, LocalCluster
 
-from stream import peak_memory
+from scale import peak_memory
 from torte import MCEClassifier
 from torte.dask import DaskMCEClassifier
 from torte.features import Fourier
