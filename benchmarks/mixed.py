@@ -5,9 +5,8 @@
     TORTE_DATA=... python benchmarks/mixed.py --methods table --fresh
 
 Ten stratified folds, seed 0. Every finished fold is kept in benchmarks/results/mixed.json, so
-an interrupted run goes on where it stopped. On more than `EXACT` rows the n x n system is too
-large: the kernel is learned in batches on a sample of rows, then its Nystroem features are
-conditioned on all rows, with lambda chosen by leave-one-out among the eigenvalues.
+an interrupted run goes on where it stopped. `torte evaluate TABLE --target target` makes the
+same comparison from the command line, with folds and rivals of its own.
 """
 
 from __future__ import annotations
@@ -28,24 +27,11 @@ import torch
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
-from torch import Tensor
 
 from torte import MCEClassifier
-from torte.conditioning import condition_on_statistics
-from torte.embedding import FeatureLift, clip_normalize
-from torte.features import Nystroem
-from torte.kernels import Kernel
-from torte.optimizers import Adam
-from torte.plans import DEFAULT_KERNEL
-from torte.primal import leave_one_out
-from torte.statistics import measure
 from torte.tables import TableClassifier, TableEncoder
-from torte.tables.classifier import kernel_of_columns
 
 RESULTS = Path(__file__).parent / "results" / "mixed.json"
-EXACT = 10_000  # rows
-LEARNED_ON, LANDMARKS, JUDGED = 8000, 2000, 5000  # rows, where there are more than EXACT
-LAMBDAS = np.geomspace(1e-3, 1e4, 29)  # n lambda
 Fit = Callable[[pd.DataFrame, np.ndarray, pd.DataFrame], np.ndarray]
 
 
@@ -58,47 +44,8 @@ def load(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, frame.pop("target").to_numpy()
 
 
-def large(kernel: Kernel, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Probabilities of new rows: learned in batches, conditioned on all rows with features."""
-    few = np.random.default_rng(0).permutation(len(X))[:LEARNED_ON]
-    adam = Adam(max_iter=120, average=1 / 3)
-    model = MCEClassifier(
-        kernel, regularization=0.1, optimizer=adam, batch_size=1000, random_state=0
-    ).fit(X[few], y[few])
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.as_tensor(X)
-    Y = torch.nn.functional.one_hot(torch.as_tensor(np.searchsorted(model.classes_, y))).double()
-    features = Nystroem(model.kernel_, LANDMARKS).prepare(rows, None, generator)
-    with torch.no_grad():
-        lift = FeatureLift(features, features.settle(rows), LANDMARKS)
-        statistics = measure(lift, rows, Y)
-        judged = torch.as_tensor(few[:JUDGED])
-        best = chosen_lambda(statistics.gram, statistics.cross, lift(rows[judged]), Y[judged])
-        embedding = condition_on_statistics(
-            lift, statistics, best / len(rows), model.objective.epsilon
-        )
-        return embedding.probabilities(torch.as_tensor(new)).numpy()
-
-
-def chosen_lambda(gram: Tensor, cross: Tensor, Z: Tensor, Y: Tensor) -> float:
-    """The ``n lambda`` of least leave-one-out risk on some rows: one eigendecomposition for all."""
-    values, Q = torch.linalg.eigh(gram)
-    turned, targets, squares = Z @ Q, Q.mT @ cross, (Z @ Q).square()
-
-    def risk(shift: float) -> float:
-        shrunk = 1 / (values.clamp(min=0) + shift)
-        P = leave_one_out(turned @ (shrunk[:, None] * targets), Y, squares @ shrunk)
-        return float(-(Y * clip_normalize(P, MCEClassifier().objective.epsilon).log()).sum())
-
-    return float(min(LAMBDAS, key=risk))
-
-
 def table(frame: pd.DataFrame, y: np.ndarray, new: pd.DataFrame) -> np.ndarray:
-    if len(frame) <= EXACT:
-        return TableClassifier(random_state=0).fit(frame, y).predict_proba(new)
-    encoder = TableEncoder().fit(frame)
-    kernel = kernel_of_columns(len(encoder.numeric_names_), len(encoder.code_names_))
-    return large(kernel, encoder.transform(frame), y, encoder.transform(new))
+    return TableClassifier(random_state=0).fit(frame, y).predict_proba(new)
 
 
 def one_hot(frame: pd.DataFrame, y: np.ndarray, new: pd.DataFrame) -> np.ndarray:
@@ -108,9 +55,7 @@ def one_hot(frame: pd.DataFrame, y: np.ndarray, new: pd.DataFrame) -> np.ndarray
     X, X_new = encoder.transform(frame), encoder.transform(new)
     hot = OneHotEncoder(sparse_output=False, handle_unknown="ignore").fit(X[:, numbers:])
     X, X_new = (np.hstack([T[:, :numbers], hot.transform(T[:, numbers:])]) for T in (X, X_new))
-    if len(frame) <= EXACT:
-        return MCEClassifier(random_state=0).fit(X, y).predict_proba(X_new)
-    return large(DEFAULT_KERNEL, X, y, X_new)
+    return MCEClassifier(random_state=0).fit(X, y).predict_proba(X_new)
 
 
 def boosted_trees(frame: pd.DataFrame, y: np.ndarray, new: pd.DataFrame) -> np.ndarray:

@@ -38,7 +38,7 @@ __all__ = [
 
 FEW_FEATURES = 1024  # up to here nothing is weighed, either: their sums take some 40 MB
 FEW_ROWS = 4000  # up to here the exact solution is seconds away, and nothing is weighed
-PATIENCE = 600.0  # seconds that "auto" waits for an exact solution before it takes features
+PATIENCE = 60.0  # seconds that "auto" waits for an exact solution before it takes features
 N_COMPONENTS = 4096  # features, where features are taken
 _ITERATIONS = 100  # of conjugate gradients, as assumed before anything is known
 _REFINEMENTS = 4
