@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,13 +18,23 @@ from torch import nn
 from torch.testing import assert_close
 
 import naive
+import torte
 from torte import MCEClassifier
 from torte.conditioning import Description
 from torte.dual import Dual
-from torte.errors import InvalidInput, NoSupremum, PrecisionWarning, WideFeaturesWarning
+from torte.errors import (
+    InvalidInput,
+    JitterWarning,
+    NoSupremum,
+    NotPositiveDefinite,
+    PrecisionWarning,
+    WideFeaturesWarning,
+)
 from torte.features import FeatureMap, Fourier, Module, Network, Nystroem, Polynomials, Standardize
+from torte.features.masks import row_masks
 from torte.kernels import (
     Gaussian,
+    Kernel,
     Laplacian,
     Linear,
     Matern12,
@@ -234,6 +245,34 @@ def test_whitened_landmarks_reproduce_their_kernel(points):
     assert_close(Z @ Z.mT, Gaussian(1.0).gram(at), atol=1e-6, rtol=0)
 
 
+@dataclass(frozen=True)
+class Indefinite(Kernel):
+    """Gaussian, less a share of what makes it positive definite."""
+
+    less: float = 0.0
+
+    def compare(self, A, B):
+        return Gaussian(1.0).compare(A, B) - self.less * (A[:, None] == B).all(dim=2)
+
+
+def test_what_landmarks_need_on_their_diagonal_is_told(points):
+    X = points[0].numpy()
+    twice = np.concatenate([X, X])  # of rank 23: rounding alone is never told
+    assert np.isfinite(Nystroem(Gaussian(1.0), landmarks=twice)(X)).all()
+    close = 1e-3 * X
+    for less in (1e-11, 1e-9):
+        assert np.isfinite(Nystroem(Indefinite(less), landmarks=close)(close)).all()
+    with pytest.warns(JitterWarning, match="of 23 landmarks of Nystroem was not positive definite"):
+        Z = Nystroem(Indefinite(1.5e-8), landmarks=close)(close)
+    assert np.isfinite(Z).all()
+    for kernel in (Indefinite(0.5), Indefinite(float("nan"))):
+        with pytest.raises(
+            NotPositiveDefinite,
+            match=r"of 23 landmarks of Nystroem with the kernel Indefinite\(less=.*\) is not positive",
+        ):
+            Nystroem(kernel, landmarks=close)(close)
+
+
 @everyone
 def test_recipes_are_values(features, points):
     X = points[0]
@@ -258,6 +297,76 @@ def test_dropout_is_for_training_only(points):
     noisy = module.in_training(torch.Generator().manual_seed(0))
     assert not torch.equal(noisy.transform(X), module.transform(X))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_masks_are_as_good_as_drawn(dtype):
+    grid = torch.cartesian_prod(*[torch.arange(-3.0, 4.0)] * 4).to(dtype)  # 2401 rows much alike
+    kept = row_masks(grid, 64, 0.3, seed=5).double()
+    n, p = kept.shape
+    assert kept.mean() == pytest.approx(0.7, abs=4 * (0.21 / (n * p)) ** 0.5)
+    deviates = (kept - 0.7) / 0.21**0.5
+    for along in (deviates, deviates.mT):  # no feature, and no row, tells of another
+        G = along @ along.mT / along.shape[1]
+        apart = G[~torch.eye(len(G), dtype=torch.bool)] * along.shape[1] ** 0.5
+        assert apart.square().mean() == pytest.approx(1.0, abs=0.1)
+        assert apart.abs().max() < 7
+    assert (row_masks(grid, 64, 0.3, seed=6) != kept.bool()).double().mean() == pytest.approx(
+        0.42, abs=0.01
+    )
+
+
+def test_dropout_is_a_rows_own(points):
+    X = points[0]
+    map = prepared(Network((12, 10), dropout=0.3), X)
+    training = map.in_training(torch.Generator().manual_seed(0))
+    Z, dropped = map.transform(X), training.transform(X)
+    assert_close(dropped[dropped != 0], (Z / 0.7)[dropped != 0])
+    assert_close(training.transform(X[5:9]), dropped[5:9])  # whatever else is in the batch
+    twice = training.transform(torch.cat([X, -0.0 * X, X, 0.0 * X]))
+    assert_close(twice[46:], twice[:46])
+    left_out = map.in_training(torch.Generator().manual_seed(1)).transform(X) == 0
+    assert not torch.equal(left_out, dropped == 0)
+
+
+def normalized():
+    return nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 8), nn.Tanh())
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "kernel", [Module(normalized), Gaussian() @ Module(normalized)], ids=["explicit", "implicit"]
+)
+def test_running_statistics_are_what_training_left(kernel, dtype, tmp_path):
+    X = np.random.default_rng(0).normal((5.0, 50.0, 500.0), (1.0, 10.0, 100.0), size=(240, 3))
+    y = X[:, 0] > 5
+    settings = {"optimizer": Adam(0.01, max_iter=40), "dtype": dtype, "random_state": 0}
+    model = MCEClassifier(kernel, **settings).fit(X, y)
+    assert model.score(X, y) > 0.95
+    map = model.kernel_ if isinstance(kernel, Module) else model.kernel_.features
+    mean = map.module[0].running_mean
+    np.testing.assert_allclose(mean, X.mean(axis=0), rtol=0.02)
+    assert mean.dtype == torch.float64
+    P = model.predict_proba(X)
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), P)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), P)
+    model.save(tmp_path / "model.torte")
+    same = torte.load(tmp_path / "model.torte", recipe=normalized)
+    np.testing.assert_array_equal(same.predict_proba(X), P)
+    # Learning that goes on from this map leaves this map as it is.
+    before = mean.clone()
+    MCEClassifier(model.kernel_, **settings).fit(X + 100, y)
+    assert_close(mean, before, rtol=0, atol=0)
+    np.testing.assert_array_equal(model.predict_proba(X), P)
+
+
+def test_running_statistics_meet_rows_before_anything_starts_from_them(points):
+    X = 10 * points[0] + 500
+    map = prepared(Module(normalized), X)
+    assert_close(map.module[0].running_mean, X.mean(dim=0), rtol=0.02, atol=0)
+    lazy = prepared(Module(lambda: nn.Sequential(nn.LazyBatchNorm1d(affine=False))), X)
+    assert_close(lazy.transform(X).mean(dim=0), torch.zeros(3).double(), rtol=0, atol=1.0)
 
 
 @pytest.mark.parametrize(
@@ -414,12 +523,25 @@ def test_statistics_are_a_monoid():
         MCEClassifier(Fourier(Gaussian(ard=True), 32), random_state=0),
         MCEClassifier(Nystroem(Gaussian(ard=True), 20), random_state=0),
         MCEClassifier(Polynomials(2), random_state=0),
-        # Dropout draws for every row it is given, so a row given twice is not one of weight two.
         MCEClassifier(Network((16, 32, 8), dropout=0.0), random_state=0),
+        # With dropout: over the hundreds of steps of "auto" rounding grows beyond what is allowed.
+        MCEClassifier(
+            Network((16, 32, 8)),
+            regularization=10.0,
+            optimizer=Adam(0.01, 100, average=0.1),
+            random_state=0,
+        ),
         MCEClassifier(
             Gaussian() @ Network((16, 8), dropout=0.0), optimizer=Adam(0.01, 30), random_state=0
         ),
         MCEClassifier(Module(partial(nn.LazyLinear, 8)), optimizer=Adam(0.01, 30), random_state=0),
+        MCEClassifier(
+            Nystroem(Gaussian(ard=True), 8, "k-means", learned=True),
+            optimizer=Adam(0.01, 30),
+            random_state=0,
+        ),
+        MCEClassifier(Standardize(), random_state=0),
+        MCEClassifier(Fourier(Gaussian(ard=True), 32), dtype="float32", random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -474,6 +596,19 @@ def test_bad_maps_are_named(blobs):
     X, y = blobs
     for features, message in (
         (Module(dict), "`recipe` of Module must return a torch.nn.Module, got dict"),
+        (
+            Module(nn.Linear),
+            "`recipe` of Module must make a module when it is called without arguments, got "
+            "TypeError: .* missing 2 required positional arguments.*; give its arguments beforehand",
+        ),
+        (
+            Module(partial(nn.Linear, 5, 2)),
+            "`recipe` of Module must make a module that takes rows of 4 numbers, got RuntimeError",
+        ),
+        (
+            Gaussian() @ Module(partial(nn.BatchNorm1d, 5)),
+            "`recipe` of Module must make a module that takes rows of 4 numbers, got RuntimeError",
+        ),
         (Broken(), "must give finite numbers, got NaN or infinity"),
         (Scalar(), r"must give one row of p numbers for each of .* rows, got \(\d+,\)"),
         (Nystroem(Gaussian(), landmarks=[[1.0, 2.0]]), "has 2 columns, but X has 4"),
@@ -492,6 +627,39 @@ def test_bad_maps_are_named(blobs):
     spoiled[0, 0] = np.nan
     with pytest.raises(InvalidInput, match="X must hold finite numbers, got NaN in row 0"):
         MCEClassifier(Network((4,))).fit(spoiled, y)
+
+
+class Deep(FeatureMap):
+    def apply(self, state, X):
+        return X[:, :, None]
+
+
+class Foreign(FeatureMap):
+    def apply(self, state, X):
+        return X.detach().numpy()
+
+
+class Few(FeatureMap):
+    def apply(self, state, X):
+        return X[:3]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (Deep(), r"must give one row of p numbers for each of 90 rows, got \(90, 4, 1\); flatten"),
+        (Foreign(), "must give one row of p numbers for each of 90 rows, got ndarray"),
+        (Few(), r"must give one row of p numbers for each of 90 rows, got \(3, 4\)"),
+        (Broken(), "must give finite numbers, got NaN or infinity; scale its input"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_maps_inside_a_kernel_are_checked_too(features, message, blobs):
+    X, y = blobs
+    with pytest.raises(InvalidInput, match=message):
+        MCEClassifier(Gaussian() @ features, random_state=0).fit(X, y)
+    with pytest.raises(InvalidInput, match=message):
+        (Gaussian(1.0) @ features)(X)
 
 
 def test_bad_chunks_are_named(blobs):

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torte.errors import NoSupremum
+from torte.errors import InvalidInput, NoSupremum
 from torte.parameters import Parametric
 
-__all__ = ["Domain", "FeatureMap"]
+__all__ = ["Domain", "FeatureMap", "features_of"]
 
 Domain = tuple[Tensor, Tensor] | None
 
@@ -67,3 +67,20 @@ class FeatureMap(Parametric):
             return self.transform(X)
         with torch.no_grad():
             return self.transform(torch.as_tensor(np.asarray(X, dtype=np.float64))).numpy()
+
+
+def features_of(features: FeatureMap, state: Any, X: Any) -> Tensor:
+    """The features of a table, checked: n rows of finite numbers."""
+    Z = features.apply(state, X)
+    if not isinstance(Z, Tensor) or Z.ndim != 2 or len(Z) != len(X):
+        got = tuple(Z.shape) if isinstance(Z, Tensor) else type(Z).__name__
+        raise InvalidInput(
+            f"the feature map {features!r} must give one row of p numbers for each of {len(X)} rows, got {got}; "
+            f"flatten its result with Z.reshape(len(X), -1)."
+        )
+    if not bool(torch.isfinite(Z.detach().sum())):
+        raise InvalidInput(
+            f"the feature map {features!r} must give finite numbers, got NaN or infinity; scale its input, "
+            f"or learn with a smaller `learning_rate`."
+        )
+    return Z

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from torte._weights import one_copy, part, total
-from torte.errors import InvalidInput, NoSupremum
-from torte.maps import FeatureMap
+from torte.errors import NoSupremum
+from torte.maps import FeatureMap, features_of
 from torte.objectives import Objective, Terms, square_root
 from torte.statistics import factorize_gram
 
@@ -55,6 +55,11 @@ class _PrimalSolve(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor, gW: Tensor, c: Tensor) -> tuple[Any, ...]:
+        with torch.autocast(g.device.type, enabled=False):  # also where it was called within one
+            return _PrimalSolve._backward(ctx, g, gW, c)
+
+    @staticmethod
+    def _backward(ctx: Any, g: Tensor, gW: Tensor, c: Tensor) -> tuple[Any, ...]:
         Z, Y, P, W, T = ctx.saved_tensors
         U = ctx.factor.solve(gW + (g.mT @ Z).mT)
         left, right = torch.cat([g - Z @ U, Y - P], dim=1), torch.cat([W, U], dim=1)
@@ -98,23 +103,6 @@ def leave_one_out(P: Tensor, Y: Tensor, h: Tensor) -> Tensor:
     """``p_hat`` of rows by the embedding of all others (n x m), from their leverages h."""
     kept = (1 - h).clamp(min=torch.finfo(h.dtype).eps)[:, None]
     return (P - h[:, None] * Y) / kept
-
-
-def features_of(features: FeatureMap, state: Any, X: Any) -> Tensor:
-    """The features of a table, checked: n rows of finite numbers."""
-    Z = features.apply(state, X)
-    if not isinstance(Z, Tensor) or Z.ndim != 2 or len(Z) != len(X):
-        got = tuple(Z.shape) if isinstance(Z, Tensor) else type(Z).__name__
-        raise InvalidInput(
-            f"the feature map {features!r} must give one row of p numbers for each of {len(X)} rows, got {got}; "
-            f"flatten its result with Z.reshape(len(X), -1)."
-        )
-    if not bool(torch.isfinite(Z.detach().sum())):
-        raise InvalidInput(
-            f"the feature map {features!r} must give finite numbers, got NaN or infinity; scale its input, "
-            f"or learn with a smaller `learning_rate`."
-        )
-    return Z
 
 
 def _largest(Z: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Neural networks as feature maps: a recipe on the estimator, weights in what was fitted."""
+"""Fully connected networks as feature maps: a recipe on the estimator, weights in what was fitted."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from torte.errors import InvalidInput
+from torte.features.masks import row_masks
 from torte.maps import FeatureMap
 from torte.parameters import Leaf, drawn
 
-__all__ = ["Module", "Network", "WeightedMap"]
+__all__ = ["Network", "WeightedMap"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -32,14 +33,11 @@ class WeightedMap(FeatureMap):
     """A map with weights: one flat array, learned as it is, absent from the recipe."""
 
     weights: np.ndarray | None = drawn()
-    noise: torch.Generator | None = drawn()  # set while it is learned: dropout draws from it
+    noise: Any = drawn()  # set while it is learned: the seed or source of its dropout
 
     def leaves(self) -> Iterator[Leaf]:
         if self.weights is not None:
             yield Leaf.of(("weights",), "real", self.weights)
-
-    def in_training(self, generator: torch.Generator) -> Self:
-        return self.substitute({("noise",): generator})
 
     def settle(self, like: Tensor) -> Any:
         if self.weights is None:
@@ -74,7 +72,8 @@ class Network(WeightedMap):
         Units of each layer; the last is the number of features p.
     activation : "tanh", "relu", "gelu" or "silu"
     dropout : float
-        Share of the last layer's features left out in a step of learning.
+        Share of the last layer's features left out in a step of learning, others in every row that
+        differs from the rest.
     initialization : "kaiming" or "truncated-normal"
         Scaled to the width of the layer before, biases zero; or the paper's: deviation 0.1,
         cut at two of them, biases 0.1.
@@ -161,79 +160,16 @@ class Network(WeightedMap):
         center, scale = (torch.as_tensor(v).to(flat) for v in (self.center, self.scale))
         return center, scale, parts
 
+    def in_training(self, generator: torch.Generator) -> Self:
+        # One number a step, however many rows it has: what is drawn next does not depend on them.
+        return self.substitute({("noise",): int(torch.randint(2**62, (), generator=generator))})
+
     def apply(self, state: Any, X: Tensor) -> Tensor:
         center, scale, parts = state
         Z = (X - center) / scale
         for weight, bias in parts:
             Z = ACTIVATIONS[self.activation](torch.addmm(bias, Z, weight))
         if self.noise is not None and self.dropout > 0:
-            kept = torch.rand(Z.shape, generator=self.noise).to(Z.device) >= self.dropout
+            kept = row_masks(X, Z.shape[1], self.dropout, self.noise)
             Z = Z * kept / (1 - self.dropout)
         return Z
-
-
-@dataclass(frozen=True)
-class Module(WeightedMap):
-    """Any ``torch.nn.Module`` as a feature map.
-
-    ``recipe`` is called once, without arguments, and returns the module (a class, a function or
-    ``functools.partial``); it is given rows (n x d), so a network of images begins with
-    ``nn.Unflatten``. Its parameters are learned, its buffers stay as they were made.
-
-    >>> from functools import partial
-    >>> from torch import nn
-    >>> from torte.features import Module
-    >>> map = Module(partial(nn.Linear, 4, 16))
-    """
-
-    recipe: Callable[[], nn.Module] | None = None
-    module: nn.Module | None = drawn()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.recipe, nn.Module) or not callable(self.recipe):
-            raise InvalidInput(
-                f"`recipe` of Module must be a function or class that returns a new torch.nn.Module, got {self.recipe!r}; "
-                f"for a module that exists already give the function that makes it."
-            )
-
-    def prepare(self, X: Tensor, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
-        if self.weights is not None:
-            return self
-        assert self.recipe is not None
-        seed = int(torch.randint(2**31, (), generator=generator))
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # modules draw from the global generator: a copy of it
-            torch.manual_seed(seed)
-            module = self.recipe()
-            if isinstance(module, nn.Module) and any(
-                map(nn.parameter.is_lazy, module.parameters())
-            ):
-                module(X[:2].float())  # lazy layers take their shapes from the first rows they see
-        if not isinstance(module, nn.Module):
-            raise InvalidInput(
-                f"`recipe` of Module must return a torch.nn.Module, got {type(module).__name__}."
-            )
-        flat = [p.detach().double().cpu().flatten() for p in module.parameters()]
-        weights = torch.cat([*flat, torch.zeros(0, dtype=torch.float64)]).numpy()
-        return self.substitute({("weights",): weights, ("module",): module.double()})
-
-    def unfold(self, flat: Tensor) -> Any:
-        assert self.module is not None
-        parts, at = {}, 0
-        for name, parameter in self.module.named_parameters():
-            parts[name] = flat[at : at + parameter.numel()].view(parameter.shape)
-            at += parameter.numel()
-        for name, buffer in self.module.named_buffers():
-            parts[name] = buffer.to(flat.device, flat.dtype if buffer.is_floating_point() else None)
-        return parts
-
-    def apply(self, state: Any, X: Tensor) -> Tensor:
-        assert self.module is not None
-        self.module.train(self.noise is not None)
-        if self.noise is None:
-            return torch.func.functional_call(self.module, state, (X,))
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(torch.randint(2**31, (), generator=self.noise)))
-            return torch.func.functional_call(self.module, state, (X,))

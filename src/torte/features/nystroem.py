@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -10,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from torte.errors import InvalidInput
+from torte.errors import InvalidInput, JitterWarning, NotPositiveDefinite
 from torte.features.landmarks import CHOICES, choose
 from torte.kernels.base import Kernel
 from torte.kernels.default import DEFAULT_KERNEL
@@ -22,6 +24,7 @@ __all__ = ["Nystroem"]
 
 _BLOCK = 512  # columns whitened at a time, where no gradient is wanted
 _ROUNDINGS = 100  # on the diagonal of the landmarks' gram matrix
+_RUNGS = 7  # it grows tenfold from there
 
 
 class Landmarks(NamedTuple):
@@ -123,19 +126,34 @@ class Nystroem(FeatureMap):
         points = torch.as_tensor(self.points, dtype=like.dtype, device=like.device)
         anchors = self.kernel.represent(points)
         K = self._between_landmarks(anchors, like)
-        # Rounding of the gram matrix alone makes it indefinite; a few dozen roundings mend it.
-        jitter = _ROUNDINGS * torch.finfo(like.dtype).eps * K.diagonal().mean()
-        eye = torch.eye(len(K), dtype=K.dtype, device=K.device)
-        L, info = torch.linalg.cholesky_ex(K + jitter * eye)
-        for _ in range(6):
-            if int(info) == 0:
-                break
-            jitter = 10 * jitter
-            L, info = torch.linalg.cholesky_ex(K + jitter * eye)
+        L = self._factor(K, torch.finfo(like.dtype).eps)
         wide = len(L) > _BLOCK and not L.requires_grad
         diagonal = [L[at : at + _BLOCK, at : at + _BLOCK] for at in range(0, len(L), _BLOCK)]
         inverses = [torch.linalg.inv(block).to(like.dtype) for block in diagonal] if wide else []
         return Landmarks(anchors, L.to(like.dtype), inverses)
+
+    def _factor(self, K: Tensor, eps: float) -> Tensor:
+        """``L`` of the landmarks' gram matrix, with as little on its diagonal as it takes."""
+        unit = float(K.detach().diagonal().mean())
+        eye = torch.eye(len(K), dtype=K.dtype, device=K.device)
+        # Rounding of the gram matrix alone makes it indefinite; a few dozen roundings mend it.
+        for jitter in (_ROUNDINGS * eps * 10.0**rung for rung in range(_RUNGS)):
+            L, info = torch.linalg.cholesky_ex(K + jitter * unit * eye)
+            if int(info) == 0 and bool(torch.isfinite(L.detach()[-1, -1])):
+                # Half of the digits are more than rounding; of steps of learning only the end is told.
+                if jitter > math.sqrt(eps) and not K.requires_grad:
+                    warnings.warn(
+                        f"The gram matrix of {len(K)} landmarks of Nystroem was not positive definite; {jitter:.0e} of its "
+                        f"diagonal more made it so. Fewer landmarks or dtype='float64' avoid this.",
+                        JitterWarning,
+                        stacklevel=2,
+                    )
+                return L
+        raise NotPositiveDefinite(
+            f"the gram matrix of {len(K)} landmarks of Nystroem with the kernel {self.kernel!r} is not positive definite, "
+            f"even with {jitter:.0e} of its diagonal more; expected a positive semidefinite kernel with finite values. "
+            f"Check the kernel and its hyperparameters, or give other `landmarks`."
+        )
 
     def _between_landmarks(self, anchors: Any, like: Tensor) -> Tensor:
         """Their gram matrix: in float64 where that costs no gradient, since its inverse is wanted."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from torte.errors import InvalidInput
 from torte.kernels.algebra import text
 from torte.kernels.base import Domain, Kernel
-from torte.maps import FeatureMap
+from torte.maps import FeatureMap, features_of
 from torte.objects import Records
 from torte.parameters import Leaf
 
@@ -21,7 +21,29 @@ __all__ = ["Composed", "Fixed", "On"]
 
 
 @dataclass(frozen=True)
-class On(Kernel):
+class View(Kernel):
+    """A kernel of what is seen of the rows: `represent` differs, the rest is the kernel's own."""
+
+    kernel: Kernel
+
+    def represent(self, X: Any) -> Any:
+        return self.kernel.represent(X)
+
+    def compare(self, A: Any, B: Any) -> Tensor:
+        return self.kernel.compare(A, B)
+
+    def against(self, B: Any) -> Callable[[Any], Tensor]:
+        return self.kernel.against(B)
+
+    def norms(self, A: Any) -> Tensor:
+        return self.kernel.norms(A)
+
+    def supremum(self, domain: Domain = None) -> Any:
+        return self.kernel.supremum(domain)
+
+
+@dataclass(frozen=True)
+class On(View):
     """A kernel that sees some columns only; names are found when the estimator is fitted.
 
     >>> import numpy as np
@@ -31,7 +53,6 @@ class On(Kernel):
            [ 8., 16.]])
     """
 
-    kernel: Kernel
     columns: tuple[Any, ...]
     positions: tuple[int, ...] | None = field(default=None, repr=False, compare=False)
 
@@ -92,15 +113,6 @@ class On(Kernel):
     def represent(self, X: Any) -> Any:
         return self.kernel.represent(self._select(X))
 
-    def compare(self, A: Any, B: Any) -> Tensor:
-        return self.kernel.compare(A, B)
-
-    def against(self, B: Any) -> Callable[[Any], Tensor]:
-        return self.kernel.against(B)
-
-    def norms(self, A: Any) -> Tensor:
-        return self.kernel.norms(A)
-
     def supremum(self, domain: Domain = None) -> Any:
         if domain is not None:
             low, high = domain
@@ -112,10 +124,9 @@ class On(Kernel):
 
 
 @dataclass(frozen=True)
-class Composed(Kernel):
+class Composed(View):
     """``k(x, y) = kernel(phi(x), phi(y))``: any kernel on any feature map, ``kernel @ map``."""
 
-    kernel: Kernel
     features: FeatureMap
 
     takes = "vectors"  # those that the map takes
@@ -123,20 +134,12 @@ class Composed(Kernel):
     def prepare(self, X: Any, columns: Sequence[str] | None, generator: torch.Generator) -> Self:
         features = self.features.prepare(X, columns, generator)
         with torch.no_grad():
-            kernel = self.kernel.prepare(features.transform(X), None, generator)
+            Z = features_of(features, features.settle(X), X)
+            kernel = self.kernel.prepare(Z, None, generator)
         return self.substitute({("kernel",): kernel, ("features",): features})
 
     def represent(self, X: Any) -> Any:
-        return self.kernel.represent(self.features.transform(X))
-
-    def compare(self, A: Any, B: Any) -> Tensor:
-        return self.kernel.compare(A, B)
-
-    def against(self, B: Any) -> Callable[[Any], Tensor]:
-        return self.kernel.against(B)
-
-    def norms(self, A: Any) -> Tensor:
-        return self.kernel.norms(A)
+        return self.kernel.represent(features_of(self.features, self.features.settle(X), X))
 
     def supremum(self, domain: Domain = None) -> Any:
         return self.kernel.supremum(self.features.image(domain))
@@ -146,7 +149,7 @@ class Composed(Kernel):
 
 
 @dataclass(frozen=True)
-class Fixed(Kernel):
+class Fixed(View):
     """A kernel some of whose hyperparameters (all, where none is named) are not learned.
 
     >>> from torte.kernels import Periodic
@@ -154,7 +157,6 @@ class Fixed(Kernel):
     Periodic(period=24.0).fix('period')
     """
 
-    kernel: Kernel
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -170,21 +172,6 @@ class Fixed(Kernel):
         for leaf in super().leaves():
             if self.names and leaf.path[1] not in self.names:
                 yield leaf
-
-    def represent(self, X: Any) -> Any:
-        return self.kernel.represent(X)
-
-    def compare(self, A: Any, B: Any) -> Tensor:
-        return self.kernel.compare(A, B)
-
-    def against(self, B: Any) -> Callable[[Any], Tensor]:
-        return self.kernel.against(B)
-
-    def norms(self, A: Any) -> Tensor:
-        return self.kernel.norms(A)
-
-    def supremum(self, domain: Domain = None) -> Any:
-        return self.kernel.supremum(domain)
 
     def __repr__(self) -> str:
         return f"{text(self.kernel, 4)}.fix({', '.join(map(repr, self.names))})"
