@@ -11,7 +11,7 @@ from torch.testing import assert_close
 import naive
 from torte.errors import InvalidInput
 from torte.nn import ConditionalEmbeddingHead, ConditionalEmbeddingLoss
-from torte.objectives import EmpiricalRisk, RademacherBound
+from torte.objectives import CrossValidation, EmpiricalRisk, MedianHeuristic, RademacherBound
 
 
 @pytest.fixture
@@ -101,3 +101,118 @@ def test_mistakes_are_named(features):
         ConditionalEmbeddingLoss(head)(Z, y[:5])
     with pytest.raises(InvalidInput, match="`regularization` must be a positive number, got 0"):
         ConditionalEmbeddingHead(6, 3, regularization=0)
+
+
+@pytest.mark.parametrize("name", ["in_features", "n_classes"])
+@pytest.mark.parametrize("value", [0, -1, 2.5, True, "3"])
+def test_sizes_are_checked(name, value):
+    least = {"in_features": 1, "n_classes": 2}[name]
+    with pytest.raises(
+        InvalidInput, match=f"`{name}` must be a whole number of at least {least}, got {value!r}"
+    ):
+        ConditionalEmbeddingHead(**({"in_features": 3, "n_classes": 2} | {name: value}))
+
+
+def test_numbers_are_checked():
+    with pytest.raises(InvalidInput, match="`n_classes` must be a whole number of at least 2, got"):
+        ConditionalEmbeddingHead(3, 1)
+    for epsilon in (0, -1, 0.4, "small"):
+        with pytest.raises(InvalidInput, match="`epsilon` must be a number between 0 and 1/e"):
+            ConditionalEmbeddingHead(3, 2, epsilon=epsilon)
+    for regularization in ("1", float("inf"), float("nan")):
+        with pytest.raises(InvalidInput, match="`regularization` must be a positive number, got"):
+            ConditionalEmbeddingHead(3, 2, regularization=regularization)
+
+
+def test_batches_are_checked(features):
+    Z, y, _ = features
+    head = ConditionalEmbeddingHead(6, 3).double()
+    criterion = ConditionalEmbeddingLoss(head)
+    for label in (3, -1):
+        with pytest.raises(
+            InvalidInput, match=f"`y` must hold whole numbers from 0 to 2.*{label};"
+        ):
+            criterion(Z, y.clone().index_fill_(0, torch.tensor([4]), label))
+    with pytest.raises(
+        InvalidInput, match=r"`y` must hold whole numbers from 0 to 2.* got 0\.5; nu"
+    ):
+        criterion(Z, y + 0.5)
+    with pytest.raises(InvalidInput, match=r"`y` must hold one label for each of 23.* got a list"):
+        criterion(Z, y.tolist())
+    assert_close(criterion(Z, y.double()), criterion(Z, y))  # whole, whatever their type
+    spoiled = Z.clone()
+    spoiled[2, 1] = torch.nan
+    with pytest.raises(InvalidInput, match="features must be finite numbers, got NaN or infinity"):
+        criterion(spoiled, y)
+    with pytest.raises(InvalidInput, match="features must be finite numbers, got NaN or infinity"):
+        head.condition([(spoiled, y)])
+    with pytest.raises(
+        InvalidInput, match="batch must hold at least one row of features, got none"
+    ):
+        criterion(Z[:0], y[:0])
+    with pytest.raises(InvalidInput, match="`loader` must give at least one batch"):
+        head.condition([(Z[:0], y[:0])])
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [CrossValidation(), MedianHeuristic(), RademacherBound(left_out=2), "risk"],
+    ids=repr,
+)
+def test_objectives_that_a_batch_does_not_have_are_refused(objective):
+    with pytest.raises(
+        InvalidInput, match=r"`objective` must be RademacherBound\(\) with left_out=None, Empirical"
+    ):
+        ConditionalEmbeddingLoss(ConditionalEmbeddingHead(3, 2), objective)
+    with pytest.raises(InvalidInput, match="`head` must be a ConditionalEmbeddingHead, got Linear"):
+        ConditionalEmbeddingLoss(nn.Linear(3, 2))
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_half_precision_is_widened(half, features):
+    Z, y, _ = features
+    head = ConditionalEmbeddingHead(6, 3)
+    criterion = ConditionalEmbeddingLoss(head)
+    narrow = Z.to(half).requires_grad_()
+    loss = criterion(narrow, y)
+    assert loss.dtype == torch.float32
+    assert_close(loss, criterion(narrow.detach().float(), y))
+    loss.backward()
+    assert narrow.grad.dtype == half
+    head.condition([(narrow.detach(), y)])
+    assert head(narrow).dtype == torch.float32
+    assert_close(head(narrow), head(narrow.float()))
+
+
+def test_a_training_step_under_autocast(features):
+    X, y = features[0][:, :3].float(), features[1]
+    torch.manual_seed(0)
+    body, head = nn.Sequential(nn.Linear(3, 16), nn.Tanh()), ConditionalEmbeddingHead(16, 3)
+    parameters = [*body.parameters(), *head.parameters()]
+    adam, criterion = torch.optim.Adam(parameters, lr=0.02), ConditionalEmbeddingLoss(head)
+    losses = []
+    for step in range(40):
+        adam.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            Z = body(X)
+            assert Z.dtype == torch.bfloat16
+            loss = criterion(Z, y)
+            if step % 2:  # where it is called makes no difference
+                loss.backward()
+        if not step % 2:
+            loss.backward()
+        assert all(torch.isfinite(p.grad).all() for p in parameters)
+        adam.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        head.condition([(X, y)], body)
+        probabilities = head(body(X))
+    assert_close(probabilities.sum(dim=1), torch.ones(23))
+
+
+def test_far_from_the_data_the_winner_is_that_of_the_raw_numbers():
+    head = ConditionalEmbeddingHead(2, 2)
+    head.condition([(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))])
+    far = torch.tensor([[1e-20, 2e-20], [2e-20, 1e-20]])
+    assert head(far).argmax(dim=1).tolist() == [1, 0]

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from torte.kernels.base import Kernel, count
 from torte.maps import FeatureMap
+from torte.resources import widest
 
 __all__ = [
     "BLOCK",
@@ -20,6 +21,7 @@ __all__ = [
     "KernelLift",
     "blocks",
     "clip_normalize",
+    "ordered_probabilities",
     "smooth_clip",
 ]
 
@@ -46,6 +48,22 @@ def clip_normalize(P: Tensor, epsilon: float) -> Tensor:
     """Probabilities (n x m) from the raw ``p_hat``: the paper's clip-normalization with a floor."""
     clipped = smooth_clip(P, epsilon)
     return clipped / clipped.sum(dim=1, keepdim=True)
+
+
+def ordered_probabilities(P: Tensor, epsilon: float) -> Tensor:
+    """`clip_normalize` as a prediction: p_hat's winner is strictly the largest, and none is zero.
+
+    Far from the data all of p_hat is below a rounding of epsilon, where the clipped numbers are
+    one and the same.
+    """
+    info = torch.finfo(P.dtype)
+    largest = info.max**0.5  # so that no row overflows when it is summed
+    probabilities = clip_normalize(P.clamp(-largest, largest), epsilon).clamp(min=info.tiny)
+    winner = P.argmax(dim=1, keepdim=True)
+    others = probabilities.scatter(1, winner, 0.0).amax(dim=1, keepdim=True)
+    # Numbers four roundings apart stay apart when a row is divided by its sum once more.
+    ahead = torch.maximum(probabilities.gather(1, winner), others * (1 + 4 * info.eps))
+    return probabilities.scatter(1, winner, ahead)
 
 
 @dataclass(frozen=True)
@@ -128,5 +146,6 @@ class ConditionalEmbedding:
         return P
 
     def probabilities(self, X: Any) -> Tensor:
-        """Clip-normalized probabilities (n x m)."""
-        return clip_normalize(self.decision_probabilities(X), self.epsilon)
+        """Clip-normalized probabilities (n x m), in float64 where the device has it."""
+        P = self.decision_probabilities(X)
+        return ordered_probabilities(P.to(widest(P.device)), self.epsilon)

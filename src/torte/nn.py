@@ -16,13 +16,29 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torte.embedding import clip_normalize
+from torte.embedding import ordered_probabilities
 from torte.errors import InvalidInput
-from torte.objectives import Objective, RademacherBound, square_root
+from torte.objectives import EmpiricalRisk, Objective, RademacherBound, square_root
 from torte.primal import leave_one_out, primal_solve
 from torte.statistics import Statistics
 
 __all__ = ["ConditionalEmbeddingHead", "ConditionalEmbeddingLoss"]
+
+
+_HALVES = (torch.float16, torch.bfloat16)
+
+
+def _exactly(device: torch.device) -> torch.autocast:
+    """Where torch casts nothing: a factorization in half precision is none."""
+    return torch.autocast(device.type, enabled=False)
+
+
+def _is_whole(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class ConditionalEmbeddingHead(nn.Module):
@@ -38,6 +54,8 @@ class ConditionalEmbeddingHead(nn.Module):
         Where ``lambda`` starts.
     epsilon : float
         Floor of the probabilities.
+
+    Features in half precision, as autocast makes them, are computed with in float32.
 
     >>> import torch
     >>> from torte.nn import ConditionalEmbeddingHead
@@ -59,9 +77,18 @@ class ConditionalEmbeddingHead(nn.Module):
         epsilon: float = 1e-3,
     ):
         super().__init__()
-        if not regularization > 0:
+        for name, value, least in (("in_features", in_features, 1), ("n_classes", n_classes, 2)):
+            if not _is_whole(value, least):
+                raise InvalidInput(
+                    f"`{name}` must be a whole number of at least {least}, got {value!r}."
+                )
+        if not _is_number(regularization) or not 0 < regularization < math.inf:
             raise InvalidInput(
                 f"`regularization` must be a positive number, got {regularization!r}."
+            )
+        if not _is_number(epsilon) or not 0 < epsilon < math.exp(-1):
+            raise InvalidInput(
+                f"`epsilon` must be a number between 0 and 1/e = 0.3679, got {epsilon!r}."
             )
         self.in_features, self.n_classes, self.epsilon = in_features, n_classes, epsilon
         self.log_regularization = nn.Parameter(torch.tensor(math.log(regularization)))
@@ -75,18 +102,33 @@ class ConditionalEmbeddingHead(nn.Module):
 
     def one_hot(self, y: Tensor, like: Tensor) -> Tensor:
         """Labels 0 ... m - 1 as rows of ones and zeros (n x m)."""
-        if y.ndim != 1 or len(y) != len(like):
+        if not isinstance(y, Tensor) or y.ndim != 1 or len(y) != len(like):
+            got = f"shape {tuple(y.shape)}" if isinstance(y, Tensor) else f"a {type(y).__name__}"
             raise InvalidInput(
-                f"`y` must hold one label for each of {len(like)} rows of features, got shape {tuple(y.shape)}."
+                f"`y` must hold one label for each of {len(like)} rows of features, got {got}."
             )
-        return nn.functional.one_hot(y.long(), self.n_classes).to(like)
+        labels = y.long()
+        wrong = (labels != y) | (labels < 0) | (labels >= self.n_classes)
+        if bool(wrong.any()):
+            raise InvalidInput(
+                f"`y` must hold whole numbers from 0 to {self.n_classes - 1}, one for each class, got "
+                f"{y[wrong][0].item()}; number the classes from 0, or make the head with another `n_classes`."
+            )
+        return nn.functional.one_hot(labels, self.n_classes).to(like)
 
     def checked(self, Z: Tensor) -> Tensor:
-        """Features as rows of ``in_features`` numbers."""
-        if Z.ndim != 2 or Z.shape[1] != self.in_features:
+        """Features as rows of ``in_features`` finite numbers; half precision is widened."""
+        if not isinstance(Z, Tensor) or Z.ndim != 2 or Z.shape[1] != self.in_features:
+            got = tuple(Z.shape) if isinstance(Z, Tensor) else f"a {type(Z).__name__}"
             raise InvalidInput(
-                f"the features must have shape (n, {self.in_features}), got {tuple(Z.shape)}; flatten them with "
+                f"the features must have shape (n, {self.in_features}), got {got}; flatten them with "
                 f"Z.flatten(1), or make the head with another `in_features`."
+            )
+        Z = Z.float() if Z.dtype in _HALVES else Z
+        if not bool(torch.isfinite(Z.detach().sum())):
+            raise InvalidInput(
+                "the features must be finite numbers, got NaN or infinity; scale the inputs of the network, or train "
+                "it with a smaller learning rate."
             )
         return Z
 
@@ -96,7 +138,9 @@ class ConditionalEmbeddingHead(nn.Module):
             raise InvalidInput(
                 "the head has no weights yet; call head.condition(loader, body) when training has ended."
             )
-        return clip_normalize(self.checked(Z) @ self.weight.to(Z), self.epsilon)
+        Z = self.checked(Z)
+        with _exactly(Z.device):
+            return ordered_probabilities(Z @ self.weight.to(Z), self.epsilon)
 
     def condition(
         self, loader: Iterable[Any], body: nn.Module | None = None
@@ -117,12 +161,13 @@ class ConditionalEmbeddingHead(nn.Module):
                     Y = self.one_hot(y, Z)
                     # Sums over many batches are kept in float64, where the device has it.
                     wide = Z.float() if Z.device.type == "mps" else Z.double()
-                    part = Statistics(wide.mT @ wide, wide.mT @ Y.to(wide), float(len(Z)))
+                    with _exactly(Z.device):
+                        part = Statistics(wide.mT @ wide, wide.mT @ Y.to(wide), float(len(Z)))
                     total = part if total is None else total + part
         finally:
             if body is not None:
                 body.train(was_training)
-        if total is None:
+        if total is None or total.count == 0:
             raise InvalidInput(
                 "`loader` must give at least one batch of (inputs, labels), got none."
             )
@@ -144,7 +189,7 @@ class ConditionalEmbeddingLoss(nn.Module):
     head : ConditionalEmbeddingHead
         Its ``lambda`` is learned with the network.
     objective : Objective
-        `RademacherBound` with any risk, or `EmpiricalRisk`. The paper's convolutional run is
+        `RademacherBound` with any risk of all rows, or `EmpiricalRisk`. The paper's convolutional run is
         ``RademacherBound(tau="4e", risk="training", epsilon=1e-15, alpha=1.0)``.
 
     >>> import torch
@@ -158,19 +203,33 @@ class ConditionalEmbeddingLoss(nn.Module):
 
     def __init__(self, head: ConditionalEmbeddingHead, objective: Objective | None = None):
         super().__init__()
+        if not isinstance(head, ConditionalEmbeddingHead):
+            raise InvalidInput(f"`head` must be a ConditionalEmbeddingHead, got {head!r}.")
+        bound = isinstance(objective, RademacherBound) and objective.left_out is None
+        if not (objective is None or bound or isinstance(objective, EmpiricalRisk)):
+            raise InvalidInput(
+                f"`objective` must be RademacherBound() with left_out=None, EmpiricalRisk() or None, got {objective!r}; a "
+                f"batch judges itself as a whole, and has no folds."
+            )
         self.head = head
         self.objective = RademacherBound(epsilon=head.epsilon) if objective is None else objective
 
     def forward(self, Z: Tensor, y: Tensor) -> Tensor:
         """The objective of a batch: features (n x p) and labels (n)."""
         head, objective, n = self.head, self.objective, len(Z)
-        Y = head.one_hot(y, head.checked(Z))
-        shift = n * head.regularization.to(Z)
-        P, W, h = primal_solve(Z, Y, shift, leverages=objective.leaves_out)
-        if objective.leaves_out:
-            P = leave_one_out(P, Y, h)
-        alpha_squared = objective.alpha_squared(lambda: Z.square().sum(dim=1).max())
-        complexity = square_root(alpha_squared * W.square().sum())
-        value = objective(P, Y, complexity, n).objective
+        Z = head.checked(Z)
+        if n == 0:
+            raise InvalidInput(
+                "the batch must hold at least one row of features, got none; drop empty batches."
+            )
+        Y = head.one_hot(y, Z)
+        with _exactly(Z.device):
+            shift = n * head.regularization.to(Z)
+            P, W, h = primal_solve(Z, Y, shift, leverages=objective.leaves_out)
+            if objective.leaves_out:
+                P = leave_one_out(P, Y, h)
+            alpha_squared = objective.alpha_squared(lambda: Z.square().sum(dim=1).max())
+            complexity = square_root(alpha_squared * W.square().sum())
+            value = objective(P, Y, complexity, n).objective
         assert isinstance(value, Tensor)
         return value
