@@ -19,9 +19,10 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import torte.routes
 from torte import MCEClassifier
 from torte.dask import DaskMCEClassifier
-from torte.errors import InvalidInput
+from torte.errors import DoesNotFit, InvalidInput
 from torte.features import Fourier, Nystroem
 from torte.kernels import Gaussian
 from torte.optimizers import Adam
@@ -223,6 +224,78 @@ def test_a_model_of_one_machine_comes_out(rows):
     assert model._statistics.count == N
 
 
+def test_a_file_holds_the_model_of_one_machine(rows, tmp_path):
+    X, y = rows
+    model = DaskMCEClassifier(MAP, sample_size=300, **SETTINGS).fit(*arrays(X, y))
+    model.save(tmp_path / "model.torte")
+    again = torte.load(tmp_path / "model.torte")
+    assert type(again) is MCEClassifier
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(NotFittedError):
+        DaskMCEClassifier(MAP).save(tmp_path / "none.torte")
+
+
+def test_columns_are_found_by_name(rows):
+    X, y = rows
+    frame = frames(X, y)
+    model = DaskMCEClassifier(MAP, sample_size=300, **SETTINGS).fit(frame, "label")
+    P = model.predict_proba(frame[["a", "b", "c"]]).compute()
+    for other in (frame, frame[["c", "label", "a", "b"]]):
+        pd.testing.assert_frame_equal(model.predict_proba(other).compute(), P)
+    with pytest.raises(InvalidInput, match="the column 'b', which the model was fitted with; the"):
+        model.predict(frame[["a", "c"]])
+
+
+def forbidden(*arguments, **options):
+    pytest.fail("it was computed")
+
+
+def test_every_answer_is_lazy(rows, monkeypatch):
+    X, y = rows
+    frame, (array, labels) = frames(X, y), arrays(X, y)
+    model = DaskMCEClassifier(MAP, sample_size=300, **SETTINGS)
+    for given in ((array, labels), (frame, "label")):
+        local = model.fit(*given).to_local()
+        whole = X if given[0] is array else frame.compute()[["a", "b", "c"]]
+        answers = {
+            "predict_entropy": lambda m, X: m.predict_entropy(X, "embedding"),
+            "expectation": lambda m, X: m.expectation([0.0, 1.0, 2.0], X),
+            "decision_function": lambda m, X: m.decision_function(X),
+            "predict_log_proba": lambda m, X: m.predict_log_proba(X),
+        }
+        for name, ask in answers.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(type(array), "compute", forbidden)
+                patch.setattr(type(frame), "compute", forbidden)
+                lazy = ask(model, given[0])
+            assert isinstance(lazy, (da.Array, dd.Series, dd.DataFrame))
+            found = lazy.compute()
+            assert len(lazy.shape) == found.ndim
+            np.testing.assert_allclose(found, ask(local, whole), atol=1e-9)
+    assert model.predict_entropy(frame).name == model.predict_entropy(frame).compute().name
+    with pytest.raises(InvalidInput, match="`estimator` must be 'clip-normalized' or"):
+        model.predict_entropy(array, "other")
+    with pytest.raises(InvalidInput, match="`g` must"):
+        model.expectation([1.0], array)
+
+
+def test_the_sums_weigh_and_describe_all_rows(rows):
+    X, y = rows
+    settings = SETTINGS | {"class_weight": {"rare": 20.0}}
+    model = DaskMCEClassifier(MAP, sample_size=500, **settings).fit(*arrays(X, y))
+    one = of_one_process(X, y, class_weight={"rare": 20.0})
+    np.testing.assert_allclose(model.predict_proba(X), one.predict_proba(X), atol=1e-8)
+    assert model.solution_.n_components == model.plan_.n_components == 30
+    assert model._own_weights is None
+
+
+def test_features_that_do_not_fit_the_client_are_told(rows, monkeypatch):
+    monkeypatch.setattr(torte.routes, "available_memory", lambda device: 10**9)
+    model = DaskMCEClassifier(Fourier(Gaussian(), 60_000), **SETTINGS)
+    with pytest.raises(DoesNotFit, match=r"gives 60000 features, .* 1\.0 GB are free"):
+        model.fit(*arrays(*rows))
+
+
 def test_the_arguments_are_those_of_the_classifier():
     own, plain = (
         inspect.signature(kind.__init__).parameters for kind in (DaskMCEClassifier, MCEClassifier)
@@ -248,6 +321,10 @@ MISTAKES = {
     "no label": (
         lambda X, y: arrays(X, np.where(np.arange(N) == 700, None, y.astype(object))),
         "partition 2: y must hold a label in every row, got None in row 100",
+    ),
+    "numbers": (
+        lambda X, y: (arrays(X, y)[0], da.from_array(X[:, 0], chunks=300)),
+        r"partition 0: y must hold class labels, got 300 distinct values.*use a regressor",
     ),
     "two types": (
         lambda X, y: (arrays(X, y)[0], da.concatenate([da.zeros(300), arrays(X, y)[1][300:]])),

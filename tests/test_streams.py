@@ -12,10 +12,13 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+import torte.plans
+import torte.routes
 from torte import MCEClassifier
-from torte.errors import InvalidInput, WideFeaturesWarning
+from torte.errors import DoesNotFit, InvalidInput, WideFeaturesWarning
 from torte.features import Fourier, Network, Nystroem, Polynomials
 from torte.kernels import Gaussian
+from torte.optimizers import Adam
 from torte.streams import (
     ArrayRows,
     ArrowRows,
@@ -24,7 +27,7 @@ from torte.streams import (
     predictions,
     write_predictions,
 )
-from torte.streams.sampling import RAREST, census, count, draw, merge, quotas
+from torte.streams.sampling import RAREST, Draft, census, count, draw, merge, quotas
 
 N = 1300
 MAP = Fourier(Gaussian(1.0, ard=True), 32)
@@ -119,6 +122,76 @@ def test_partial_fit_goes_on_where_the_stream_ended(frame, folder):
     model.forget(X[:100], y[:100])
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-4)
     assert model.embedding_.weights.element_size() == 4
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_lambda_is_chosen_again_by_the_rule_of_tables_in_memory(dtype, monkeypatch):
+    monkeypatch.setattr(torte.plans, "FINISH_ROWS", 300)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=2000) > 0
+    # One map for both: lambda alone is learned.
+    features = Nystroem(Gaussian(1.0).fix(), 40, landmarks=X[:40])
+    steps = {"optimizer": Adam(max_iter=10), "batch_size": 200, "regularization": 0.3}
+    estimator = MCEClassifier(features, random_state=0, dtype=dtype, **steps)
+    memory = estimator.fit(X, y)
+    streamed = MCEClassifier(features, random_state=0, dtype=dtype, **steps)
+    streamed.fit(ArrayRows(X, y, sample_size=250))
+    np.testing.assert_array_equal(streamed.kernel_.points, memory.kernel_.points)
+    ratio = streamed.regularization_ / memory.regularization_
+    assert 0.1 < ratio < 10  # the grids of both start elsewhere
+    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), atol=0.05)
+    kept = MCEClassifier(Network((6,)), random_state=0, **steps)
+    sample = kept.fit(ArrayRows(X, y, sample_size=250)).regularization_
+    assert sample > 0.05  # a given optimizer's lambda of a map that is no kernel's stays
+
+
+def test_what_a_stream_leaves_describes_all_rows(folder):
+    rows = ArrowRows(folder, target="class", columns=["a", "b"], sample_size=200)
+    model = MCEClassifier(Fourier(Gaussian(1.0), 1100), random_state=0, optimizer=None).fit(rows)
+    assert model.solution_.solver == model.plan_.solver == "features"
+    assert model.solution_.n_components == model.plan_.n_components == 1100
+    (route,) = model.plan_.routes
+    assert route.memory > 8 * 1100**2
+    assert model._own_weights is None
+    with pytest.raises(InvalidInput, match="risk_bound needs the probabilities of all training"):
+        model.risk_bound()
+
+
+def test_classes_weigh_in_streams_what_they_weigh_in_memory(frame, folder):
+    settings = {"optimizer": None, "regularization": 1e-2, "class_weight": {"low": 5.0}}
+    rows = ArrowRows(folder, target="class", columns=["a", "b"], sample_size=300)
+    model = MCEClassifier(MAP, random_state=0, **settings).fit(rows)
+    whole = MCEClassifier(model.kernel_, **settings).fit(frame[["a", "b"]], frame["class"])
+    np.testing.assert_allclose(
+        model.predict_proba(frame[["a", "b"]]), whole.predict_proba(frame[["a", "b"]]), atol=1e-9
+    )
+    learned = MCEClassifier(MAP, random_state=0, class_weight={"low": 5.0}).fit(rows)
+    assert (learned.predict(frame[["a", "b"]]) == "low").mean() > (frame["class"] == "low").mean()
+
+
+class Read(ArrayRows):
+    """Rows that count how often they were read, and do not tell how many they are."""
+
+    readings = 0
+
+    def chunks(self, features=None):
+        self.readings += 1
+        return super().chunks(features)
+
+    def length(self):
+        return None
+
+
+def test_rows_are_read_twice(frame, capsys):
+    rows = Read(frame[["a", "b"]].to_numpy(), frame["class"], chunk_rows=100, sample_size=200)
+    model = MCEClassifier(MAP, random_state=0, optimizer=None, verbose=1).fit(rows)
+    assert rows.readings == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if "learn on" in line]
+    assert lines[0].startswith("rows to learn on 100  rows 0 to 99")
+    assert len(lines) == 5  # 100, 200, 300 (256 is past), 600, 1100
+    model.predict(rows)
+    assert "predicting 1100  rows 1000 to 1099" in capsys.readouterr().err
 
 
 # -- predictions -------------------------------------------------------------------------
@@ -230,6 +303,36 @@ def test_the_sample_is_the_same_however_rows_are_cut():
     assert (different.X != one.X).any()
 
 
+def test_one_reading_draws_the_sample_of_two():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 2))
+    y = rng.choice(["a", "b", "rare"], 9000, p=[0.7, 0.299, 0.001])
+    y[:8000][y[:8000] == "b"] = "a"  # one that comes late
+    for cut in ([0, 9000], [0, 1, 7, 2000, 2000, 4999, 8999, 9000]):
+        draft, kept = Draft(500, seed=5), []
+        for a, b in pairwise(cut):
+            if a < b:
+                draft.add(f"{a}", X[a:b], y[a:b])
+                kept.append(len(draft._kept[0]))
+        sample, total = draft.finish()
+        known = draw(X, y, 0, total.classes, seed=5).lowest(quotas(total.counts, 500))
+        assert list(total.classes) == ["a", "b", "rare"]
+        assert total.rows == 9000
+        np.testing.assert_array_equal(sample.X, known.X)
+        np.testing.assert_array_equal(sample.codes, known.codes)
+        assert kept[-1] < 3.3 * 500  # and not all that was read
+
+
+def test_many_classes_do_not_make_the_draft_large():
+    rng = np.random.default_rng(0)
+    draft = Draft(400, seed=0)
+    for start in range(0, 20_000, 2000):
+        draft.add(f"{start}", np.zeros((2000, 1)), rng.integers(0, 50, 2000))
+    assert len(draft._kept[0]) < 3 * 400 + 50 * RAREST
+    sample, _ = draft.finish()
+    assert (np.bincount(sample.codes) == RAREST).all()
+
+
 def test_the_sample_is_spread_over_the_rows():
     X = np.arange(20_000.0)[:, None]
     total = census([count("", X[:, 0] % 2)])
@@ -327,6 +430,42 @@ def test_sources_that_are_none(tmp_path, folder, frame):
         MCEClassifier(MAP).fit(ArrayRows(np.zeros((0, 2)), np.zeros(0)))
 
 
+def test_files_and_datasets_become_streams_by_name(folder, model, tmp_path):
+    path = folder / "part-0.parquet"
+    said = r"X must be a table or a stream of rows, got the path '.*part-0\.parquet'; torte\.streams\.ArrowRows\('.*'"
+    for source in (path, str(path)):
+        with pytest.raises(InvalidInput, match=said + r", target='class'\) reads it"):
+            MCEClassifier(MAP).fit(source, "class")
+        with pytest.raises(InvalidInput, match=said + r"\) reads it"):
+            model.predict(source)
+    with pytest.raises(InvalidInput, match=r"got a pyarrow dataset; torte\.streams\.ArrowRows\(da"):
+        MCEClassifier(MAP).fit(ds.dataset(path), "class")
+    nowhere = tmp_path / "none" / "predicted.parquet"
+    with pytest.raises(InvalidInput, match=r"`path` .*got '.*predicted\.parquet'; make the folder"):
+        write_predictions(model, ArrowRows(folder), nowhere)
+    small = MCEClassifier(MAP, optimizer=None, random_state=0)
+    small.fit(np.random.default_rng(0).normal(size=(90, 3)), np.arange(90) % 2)
+    with pytest.raises(InvalidInput, match="X must hold at least 1 row, got a stream of none"):
+        small.predict_proba(ArrayRows(np.zeros((0, 3))))
+    assert list(predictions(small, ArrayRows(np.zeros((0, 3))))) == []
+
+
+def test_numbers_that_are_no_classes_are_told_at_once():
+    y = np.random.default_rng(0).normal(size=100)
+    with pytest.raises(InvalidInput, match=r"rows 0 to 9 .*: y must hold class labels, got 10 dis"):
+        MCEClassifier(MAP).fit(ArrayRows(np.zeros((100, 2)), y, chunk_rows=10))
+    with pytest.raises(InvalidInput, match=r"part: y must hold class labels, got 10001 distinct"):
+        count("part", np.arange(10_001))
+
+
+def test_features_that_do_not_fit_are_told_before_a_row_is_read(monkeypatch):
+    monkeypatch.setattr(torte.routes, "available_memory", lambda device: 10**9)
+    rows = Read(np.zeros((100, 2)), np.arange(100) % 2)
+    with pytest.raises(DoesNotFit, match=r"gives 60000 features, .*take fewer than 5000"):
+        MCEClassifier(Fourier(Gaussian(), 60_000), optimizer=None).fit(rows)
+    assert rows.readings == 0
+
+
 class Mixed(Rows):
     def features(self):
         return None
@@ -363,4 +502,6 @@ def test_progress_and_warnings(folder, capsys):
     assert capsys.readouterr().err == ""
     many = Fourier(Gaussian(1.0), 400)  # more than rows of the sample, fewer than all rows
     MCEClassifier(many, optimizer=None, random_state=0, verbose=1).fit(rows)
-    assert f"sums over rows {N}/{N}" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"rows to learn on {N}/{N}" in told
+    assert f"sums over rows {N}/{N}" in told

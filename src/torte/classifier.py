@@ -320,7 +320,10 @@ class MCEClassifier(ClassifierMixin, BaseEstimator):
 
     def _streamed(self, stream: Rows, method: Callable[[Any], np.ndarray]) -> np.ndarray:
         check_is_fitted(self)
-        return np.concatenate([P for _, P in over_chunks(self, stream, method)])
+        parts = [P for _, P in over_chunks(self, stream, method)]
+        if not parts:
+            raise InvalidInput("X must hold at least 1 row, got a stream of none.")
+        return np.concatenate(parts)
 
     def decision_probabilities(self, X: Any) -> np.ndarray:
         """The raw ``p_hat`` (n x m): consistent as the data grow, neither clipped nor normalized."""

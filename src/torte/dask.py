@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -20,9 +22,9 @@ from torte.maps import FeatureMap
 from torte.objectives import Objective, RademacherBound
 from torte.progress import Progress
 from torte.statistics import Statistics
-from torte.streams.fitting import begin, finish, learn_on, sample_rows
-from torte.streams.rows import SAMPLE_SIZE, check_count, located
-from torte.streams.sampling import Sample, census, count, merge, quotas
+from torte.streams.fitting import begin, checked, finish, learn_on
+from torte.streams.rows import SAMPLE_SIZE, check_count, located, named
+from torte.streams.sampling import Sample, census, count, draw, merge, quotas
 
 try:
     import dask
@@ -118,8 +120,8 @@ class DaskMCEClassifier(MCEClassifier):
         X is a dask array (n x d) or dataframe, y a dask array or series with the same
         partitions, or the name of a column of X.
         """
-        seed = begin(self, sample_weight)
         size = check_count("sample_size", self.sample_size)
+        seed = begin(self, sample_weight, size)
         parts, names = _partitions(X, y)
         with Progress("dask", 3, self.verbose) as progress:
             counts = dask.compute(*[dask.delayed(count)(part.where, part.y) for part in parts])
@@ -136,13 +138,15 @@ class DaskMCEClassifier(MCEClassifier):
                 for part, start in filled
             ]
             sample: Sample = _tree(drawn, lambda group: dask.delayed(merge)(group, wanted))
-            learn_on(super().fit, sample, total, names, monitor)
+            learn_on(self, super().fit, sample, total, names, monitor)
             progress.step(f"learned on {len(sample.X)} of them")
+            began = time.perf_counter()
             ready = dask.delayed(_settled)(_light(self.to_local()))
             sums = [dask.delayed(_summed)(ready, *part) for part, _ in filled]
             gram, cross, rows, largest = _tree(sums, dask.delayed(_added))
             statistics = Statistics(torch.tensor(gram), torch.tensor(cross), rows, largest)
-            finish(self, statistics.to(self.embedding_.weights.device), sample)
+            statistics = statistics.to(self.embedding_.weights.device)
+            finish(self, statistics, sample, total.rows, began)
             progress.step("summed")
         return self
 
@@ -151,6 +155,11 @@ class DaskMCEClassifier(MCEClassifier):
         local = MCEClassifier()
         local.__dict__.update({k: v for k, v in vars(self).items() if k != "sample_size"})
         return local
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Store the fitted model in one file; `torte.load` reads it as an `MCEClassifier`."""
+        check_is_fitted(self)
+        self.to_local().save(path)
 
     # -- prediction: lazily, partition by partition, where X is a dask collection -----------
 
@@ -170,24 +179,77 @@ class DaskMCEClassifier(MCEClassifier):
         """The most probable class of each row (n), as a dask array or series where X is one."""
         return self._by_partition("predict", X)
 
-    def _by_partition(self, method: str, X: Any) -> Any:
-        if not isinstance(X, (da.Array, dd.DataFrame)):
-            return getattr(super(), method)(X)
+    def decision_function(self, X: Any) -> Any:
+        """Scores in scikit-learn's shapes, as a dask array, series or dataframe where X is one."""
+        return self._by_partition("decision_function", X)
+
+    def predict_entropy(self, X: Any, estimator: str = "clip-normalized") -> Any:
+        """Entropy of the label in nats (n), as a dask array or series where X is one."""
+        return self._by_partition("predict_entropy", X, estimator=estimator)
+
+    def expectation(self, g: Any, X: Any) -> Any:
+        """``E[g(Y) | X = x]`` (n), as a dask array or series where X is one."""
+        return self._by_partition("expectation", X, g=g)
+
+    def _by_partition(self, method: str, X: Any, **options: Any) -> Any:
         check_is_fitted(self)
-        empty = _empty(self, method)
-        model = dask.delayed(_settled)(_light(self.to_local()))
+        local = self.to_local()
+        if not isinstance(X, (da.Array, dd.DataFrame)):
+            return getattr(local, method)(X=X, **options)
+        # What it gives for no rows, and whether the options are good, shows on a row of zeros.
+        names = getattr(self, "feature_names_in_", None)
+        zeros = named(np.zeros((1, self.n_features_in_)), names)
+        ask = _Question(method, options, getattr(local, method)(X=zeros, **options)[:0])
+        model = dask.delayed(_settled)(_light(local))
         if isinstance(X, da.Array):
-            X = _whole_rows(X)
+            X, empty = _whole_rows(X), ask.empty
             columns = (
                 {"drop_axis": 1} if empty.ndim == 1 else {"chunks": (X.chunks[0], empty.shape[1:])}
             )
-            return X.map_blocks(_of_block, model, method, dtype=empty.dtype, meta=empty, **columns)
+            return X.map_blocks(_of_block, model, ask, dtype=empty.dtype, meta=empty, **columns)
+        X = _by_name(X, names)
         blocks = [
-            dask.delayed(_of_frame)(f"partition {i}", part, model, method)
+            dask.delayed(_of_frame)(f"partition {i}", part, model, ask)
             for i, part in enumerate(X.to_delayed())
         ]
-        meta = _framed(empty, self.classes_, X._meta.index[:0])
+        meta = ask.framed(ask.empty, self.classes_, X._meta.index[:0])
         return dd.from_delayed(blocks, meta=meta, divisions=X.divisions, verify_meta=False)
+
+
+class _Question(NamedTuple):
+    """A method of the model, its options, and what it gives for no rows."""
+
+    method: str
+    options: dict[str, Any]
+    empty: np.ndarray
+
+    def of(self, model: MCEClassifier, where: str, X: Any) -> np.ndarray:
+        """The answer for the rows of one partition."""
+        if not len(X):
+            return self.empty
+        with located(where):
+            return getattr(model, self.method)(X=X, **self.options)
+
+    def framed(self, values: np.ndarray, classes: np.ndarray, index: Any) -> Any:
+        """One number or label a row as a series, probabilities as a frame with a column for each class."""
+        if values.ndim == 1:
+            names = {"predict": "prediction", "predict_entropy": "entropy"}
+            return pd.Series(values, index=index, name=names.get(self.method, self.method))
+        return pd.DataFrame(values, index=index, columns=classes)
+
+
+def _by_name(X: Any, names: Any) -> Any:
+    """The columns that the model was fitted with, in their order, whatever others there are."""
+    if names is None:
+        return X
+    there = {str(column): column for column in X.columns}
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InvalidInput(
+            f"X must have the column {missing[0]!r}, which the model was fitted with; the columns are "
+            f"{', '.join(map(repr, there))}."
+        )
+    return X[[there[name] for name in names]]
 
 
 class _Part(NamedTuple):
@@ -246,7 +308,9 @@ def _tree(parts: list[Any], combine: Callable[[list[Any]], Any]) -> Any:
 def _drawn(
     where: str, X: Any, y: Any, start: int, classes: Any, seed: int, dtype: str, wanted: Any
 ) -> Sample:
-    return sample_rows(where, X, y, start, classes, seed, dtype).lowest(wanted)
+    matrix = checked(where, X, dtype)
+    with located(where):
+        return draw(matrix, y, start, classes, seed).lowest(wanted)
 
 
 def _light(model: MCEClassifier) -> MCEClassifier:
@@ -293,28 +357,11 @@ def _added(parts: list[_Sums]) -> _Sums:
     return gram, cross, rows, largest
 
 
-def _empty(model: MCEClassifier, method: str) -> np.ndarray:
-    """What a method gives for no rows."""
-    m = len(model.classes_)
-    return model.classes_[:0] if method == "predict" else np.empty((0, m))
+def _of_block(
+    X: Any, model: MCEClassifier, ask: _Question, block_id: tuple[int, ...]
+) -> np.ndarray:
+    return ask.of(model, f"partition {block_id[0]}", X)
 
 
-def _of_block(X: Any, model: MCEClassifier, method: str, block_id: tuple[int, ...]) -> np.ndarray:
-    if not len(X):
-        return _empty(model, method)
-    with located(f"partition {block_id[0]}"):
-        return getattr(model, method)(X)
-
-
-def _of_frame(where: str, X: Any, model: MCEClassifier, method: str) -> Any:
-    if not len(X):
-        return _framed(_empty(model, method), model.classes_, X.index)
-    with located(where):
-        return _framed(getattr(model, method)(X), model.classes_, X.index)
-
-
-def _framed(values: np.ndarray, classes: np.ndarray, index: Any) -> Any:
-    """Labels as a series, probabilities as a frame with a column for each class."""
-    if values.ndim == 1:
-        return pd.Series(values, index=index, name="prediction")
-    return pd.DataFrame(values, index=index, columns=classes)
+def _of_frame(where: str, X: Any, model: MCEClassifier, ask: _Question) -> Any:
+    return ask.framed(ask.of(model, where, X), model.classes_, X.index)

@@ -6,7 +6,7 @@ import dataclasses
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -53,18 +53,36 @@ def kernel_inside(estimator: Any, recipe: Kernel | FeatureMap, n: int) -> Kernel
     On many rows a step through the map would factor p landmarks, or work on p frequencies, to
     learn what a batch of fewer rows says of the kernel itself.
     """
-    if not isinstance(recipe, (Fourier, Nystroem)) or not _in_batches(estimator, n):
+    if not _in_batches(estimator, n) or not _approximates(recipe):
         return None
-    return None if isinstance(recipe, Nystroem) and recipe.learned else recipe.kernel
+    return recipe.kernel
 
 
-def wants_lambda_again(estimator: Any, recipe: Kernel | FeatureMap, solver: str, n: int) -> bool:
-    """Whether lambda, learned on fewer rows, is chosen once more on all of them."""
-    if isinstance(recipe, FeatureMap):
-        approximates = kernel_inside(estimator, recipe, n) is not None
-        return approximates or (estimator.optimizer == "auto" and _in_batches(estimator, n))
-    learns = estimator.optimizer is not None and estimator.objective.learns
-    return solver == "features" and learns
+def _approximates(recipe: Kernel | FeatureMap) -> TypeGuard[Fourier | Nystroem]:
+    """Whether a map stands for a kernel, whose hyperparameters are all that it learns."""
+    learned = isinstance(recipe, Nystroem) and recipe.learned
+    return isinstance(recipe, (Fourier, Nystroem)) and not learned
+
+
+def wants_lambda_again(
+    estimator: Any,
+    recipe: Kernel | FeatureMap,
+    solver: str,
+    n: int,
+    learned_on: int | None = None,
+) -> bool:
+    """Whether lambda, learned on fewer rows, is chosen once more on all of them.
+
+    ``learned_on`` are the rows of the sample of a stream; a table is learned on in batches or
+    as a whole. A given optimizer's lambda is kept, but where a map approximates a kernel.
+    """
+    if estimator.optimizer is None or not estimator.objective.learns:
+        return False
+    if not isinstance(recipe, FeatureMap):
+        return solver == "features"
+    if not (_in_batches(estimator, n) if learned_on is None else learned_on < n):
+        return False
+    return estimator.optimizer == "auto" or _approximates(recipe)
 
 
 def plan(estimator: Any, kernel: Kernel | FeatureMap, n: int, finish: bool = True) -> list[Plan]:

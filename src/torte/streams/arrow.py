@@ -112,12 +112,24 @@ class ArrowRows(Rows):
                     )
         return {column: sorted(levels) for column, levels in found.items()}
 
+    def length(self) -> int | None:
+        ds = pyarrow_module("pyarrow.dataset")
+        files = isinstance(self.dataset, ds.FileSystemDataset)
+        # Parquet says it beside the rows; of other files it would be a reading of its own.
+        known = not files or isinstance(self.dataset.format, ds.ParquetFileFormat)
+        return self.dataset.count_rows() if known else None
+
+    def unlabeled(self) -> str | None:
+        if self.target is not None:
+            return None
+        return (
+            f"`target` of ArrowRows must name the column of labels to learn from, one of "
+            f"{', '.join(map(repr, self.dataset.schema.names))}."
+        )
+
     def labels(self) -> Iterator[Chunk]:
         if self.target is None:
-            raise InvalidInput(
-                f"`target` of ArrowRows must name the column of labels to learn from, one of "
-                f"{', '.join(map(repr, self.dataset.schema.names))}."
-            )
+            raise InvalidInput(self.unlabeled())
         for where, batch in self._batches([self.target]):
             yield Chunk(where, None, _labels(where, self.target, batch[self.target]))
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from torte.errors import InvalidInput
+from torte.progress import Progress
 from torte.streams.arrow import pyarrow_module
 from torte.streams.rows import Rows, located, named
 
@@ -45,11 +47,14 @@ def over_chunks(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """What a method of the model says of each chunk, and where the chunk came from."""
     names = getattr(model, "feature_names_in_", None)
-    for chunk in rows.chunks(names):
-        if len(chunk.X):
-            with located(chunk.where):
-                values = method(named(chunk.X, names))
-            yield chunk.where, values
+    verbose = getattr(model, "verbose", 0)
+    with Progress("predicting", rows.length() if verbose else None, verbose) as progress:
+        for chunk in rows.chunks(names):
+            if len(chunk.X):
+                with located(chunk.where):
+                    values = method(named(chunk.X, names))
+                progress.step(chunk.where, len(chunk.X))
+                yield chunk.where, values
 
 
 def write_predictions(model: Any, rows: Rows, path: str | os.PathLike[str]) -> None:
@@ -61,6 +66,10 @@ def write_predictions(model: Any, rows: Rows, path: str | os.PathLike[str]) -> N
     """
     pa, parquet = pyarrow_module("pyarrow"), pyarrow_module("pyarrow.parquet")
     path = Path(path)
+    if not path.parent.is_dir():
+        raise InvalidInput(
+            f"`path` must be a file in a folder that exists, got {str(path)!r}; make the folder {str(path.parent)!r} first."
+        )
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     names = ["prediction", *(f"probability of {c}" for c in model.classes_)]
     kind = pa.array(model.classes_).type

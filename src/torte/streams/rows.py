@@ -37,7 +37,7 @@ class Chunk:
 
 
 class Rows(ABC):
-    """Rows in chunks, readable again and again; write `features`, `labels` and `chunks`.
+    """Rows in chunks, readable again and again; write `features` and `chunks`.
 
     ``sample_size`` is the number of rows that hyperparameters are learned on. Whatever gives
     its rows in the same order each time can be a stream.
@@ -50,8 +50,6 @@ class Rows(ABC):
     >>> class Rings(Rows):
     ...     def features(self):
     ...         return None
-    ...     def labels(self):
-    ...         return self.chunks()
     ...     def chunks(self, features=None):
     ...         for seed in range(4):
     ...             X = np.random.default_rng(seed).normal(size=(500, 2))
@@ -69,12 +67,20 @@ class Rows(ABC):
         """Names of the columns of every chunk's X; None where they have none."""
 
     @abstractmethod
-    def labels(self) -> Iterator[Chunk]:
-        """The chunks once more for their labels alone: ``X`` is not looked at."""
-
-    @abstractmethod
     def chunks(self, features: Sequence[str] | None = None) -> Iterator[Chunk]:
         """The rows, with the columns in the order of ``features`` where that is given."""
+
+    def labels(self) -> Iterator[Chunk]:
+        """The chunks once more for their labels alone: ``X`` is not looked at."""
+        return self.chunks()
+
+    def unlabeled(self) -> str | None:
+        """What to tell where it is known before reading that there are no labels."""
+        return None
+
+    def length(self) -> int | None:
+        """The number of rows, where it is known without reading them: for progress bars."""
+        return None
 
 
 class ArrayRows(Rows):
@@ -112,8 +118,8 @@ class ArrayRows(Rows):
     def features(self) -> None:
         return None
 
-    def labels(self) -> Iterator[Chunk]:
-        return self.chunks()
+    def length(self) -> int:
+        return len(self.X)
 
     def chunks(self, features: Sequence[str] | None = None) -> Iterator[Chunk]:
         for start in range(0, len(self.X), self.chunk_rows):

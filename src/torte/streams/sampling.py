@@ -3,6 +3,12 @@
 Row i of the whole table has the key ``u_i``, the i-th number of one seeded stream. The sample
 holds the ``q_c`` rows of class c with the smallest keys, in the order of their keys. Samples of
 parts merge to the sample of the whole, in any order: they are a monoid like the sums.
+
+Where the counts are not known before, `Draft` keeps every row that may be in the sample while it
+reads. Class c has ``n_c`` of n rows and a quota of about ``n_c size / n``, so the largest key in
+the sample is near ``size / n``; kept are keys up to `MARGIN` times that (n of what has been
+read), and the `RAREST` smallest of each class. What is kept in the end depends on neither the
+order nor the cut: it holds the whole quota of a class but for one case in 10^9, and that falls short.
 """
 
 from __future__ import annotations
@@ -13,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from torte._labels import encode_labels
+from torte._labels import demand_rows, encode_labels
 from torte.errors import InvalidInput
+from torte.streams.rows import located
 
-__all__ = ["Census", "Count", "Sample", "census", "count", "draw", "merge", "quotas"]
+__all__ = ["Census", "Count", "Draft", "Sample", "census", "count", "draw", "merge", "quotas"]
 
 RAREST = 20  # rows of a class that are taken at least, where there are so many
 MOST_CLASSES = 10_000
+MARGIN = 3.0  # Poisson(3 * 21) < 21, for the smallest quota above RAREST, has probability 1e-10
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,17 @@ def count(where: str, y: Any) -> Count:
         raise InvalidInput(
             f"{where}: y must hold labels of one type, got several ({error}); write all of them as text."
         ) from error
+    fraction = y.dtype.kind == "f" and bool((y != np.round(y)).any())
+    if fraction or len(labels) > MOST_CLASSES:
+        _too_many(where, labels)
     return Count(where, len(y), labels, counts)
+
+
+def _too_many(where: str, labels: np.ndarray) -> None:
+    raise InvalidInput(
+        f"{where}: y must hold class labels, got {len(labels)} distinct values, such as {labels.tolist()[-1]!r}; for continuous "
+        f"targets use a regressor."
+    )
 
 
 def census(parts: Iterable[Count]) -> Census:
@@ -89,10 +107,7 @@ def census(parts: Iterable[Count]) -> Census:
     counts = np.concatenate([part.counts for part in filled])
     classes, positions = np.unique(labels, return_inverse=True)
     if len(classes) > MOST_CLASSES:
-        raise InvalidInput(
-            f"y must hold class labels, got {len(classes)} distinct values, such as {classes.tolist()[0]!r}; for continuous "
-            f"targets use a regressor."
-        )
+        _too_many("in all", classes)
     starts = np.cumsum([0, *(part.rows for part in parts)])
     return Census(classes, np.bincount(positions, counts).astype(int), starts)
 
@@ -113,23 +128,66 @@ class Sample:
 
     def lowest(self, quotas: np.ndarray) -> Sample:
         """The ``q_c`` rows of each class with the smallest keys, in the order of their keys."""
-        order = np.argsort(self.keys, kind="stable")
-        by_class = order[np.argsort(self.codes[order], kind="stable")]
-        counts = np.bincount(self.codes, minlength=len(quotas))
-        place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        kept = by_class[place < np.repeat(quotas, counts)]
+        kept = np.flatnonzero(_places(self.codes, self.keys) < quotas[self.codes])
         kept = kept[np.argsort(self.keys[kept], kind="stable")]
         return Sample(self.X[kept], self.codes[kept], self.keys[kept])
 
 
+def _places(codes: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """How many rows of its class have a smaller key, for each row."""
+    order = np.lexsort((keys, codes))
+    counts = np.bincount(codes)
+    places = np.empty(len(order), dtype=int)
+    places[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places
+
+
+def _keys(seed: int, start: int, rows: int) -> np.ndarray:
+    return np.random.Generator(np.random.PCG64(seed).advance(start)).random(rows)
+
+
 def draw(X: np.ndarray, y: Any, start: int, classes: np.ndarray, seed: int) -> Sample:
     """The rows of a chunk with their keys; ``start`` is the number of its first row in the table."""
-    bits = np.random.PCG64(seed)
-    keys = np.random.Generator(bits.advance(start)).random(len(X))
-    return Sample(X, encode_labels(y, len(X), classes), keys)
+    return Sample(X, encode_labels(y, len(X), classes), _keys(seed, start, len(X)))
 
 
 def merge(samples: Iterable[Sample], quotas: np.ndarray) -> Sample:
     """The sample of the rows of all samples together."""
     X, codes, keys = zip(*((s.X, s.codes, s.keys) for s in samples), strict=True)
     return Sample(np.concatenate(X), np.concatenate(codes), np.concatenate(keys)).lowest(quotas)
+
+
+class Draft:
+    """The census and the sample of rows that come one chunk after another, from one reading."""
+
+    def __init__(self, size: int, seed: int):
+        self.size, self.seed, self.rows = size, seed, 0
+        self._found: Count | None = None
+        self._kept: tuple[np.ndarray, ...] = ()  # rows, labels, keys
+
+    def add(self, where: str, X: np.ndarray, y: Any) -> None:
+        """The next rows, checked, with their labels."""
+        found = [count(where, y)] if self._found is None else [self._found, count(where, y)]
+        total = census(found)
+        self._found = Count(found[0].where, total.rows, total.classes, total.counts)
+        with located(where):
+            demand_rows(np.asarray(y), len(X))
+        keys = _keys(self.seed, self.rows, len(X))
+        self.rows += len(X)
+        new = self._likely(X, np.asarray(y), keys)
+        if self._kept:
+            new = self._likely(*map(np.concatenate, zip(self._kept, new, strict=True)))
+        self._kept = new
+
+    def _likely(self, X: np.ndarray, y: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What may be in the sample of all rows."""
+        places = _places(np.unique(y, return_inverse=True)[1], keys)
+        kept = (keys <= MARGIN * self.size / self.rows) | (places < RAREST)
+        return X[kept], y[kept], keys[kept]
+
+    def finish(self) -> tuple[Sample, Census]:
+        """The sample of all that was added, and the counts of its classes."""
+        total = census([] if self._found is None else [self._found])
+        X, y, keys = self._kept
+        sample = Sample(X, encode_labels(y, len(X), total.classes), keys)
+        return sample.lowest(quotas(total.counts, self.size)), total
