@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from torte import MCEClassifier
-from torte.errors import InvalidInput
+from torte.errors import InvalidInput, WrongType
 from torte.kernels import Gaussian
 from torte.optimizers import Adam
 
@@ -45,6 +45,16 @@ TABLES = {
         Y,
         "X must hold numbers, got text .* column 'a', value 'red'.*OneHotEncoder",
     ),
+    "dates": (
+        pd.DataFrame({"a": X[:, 0], "day": pd.Timestamp("2020-01-01")}),
+        Y,
+        "X must hold numbers, got text or another type in column 'day', value Timestamp",
+    ),
+    "a list of text": (["a", "b", "c"], Y[:3], r"table .* got shape \(3,\) with 'a' in it; text"),
+    "ragged": ([[1, 2], [3]], Y[:2], "one length, got 2 cells in row 0 and 1 in row 1; fill or"),
+    "nested": ([[[1, 2], 3]] * 20, Y, r"one number in a cell, got \[1, 2\] in row 0, column 0"),
+    "no table": (None, Y, "X must be a table of rows and columns, got None"),
+    "not even float64": ([[10**400, 1]] * 20, Y, "fit in float64 .* a larger one in column 0"),
     "one class": (X, np.zeros(20), "y must hold at least 2 classes, got 1 class, .*another one"),
     "one row": (X[:1], Y[:1], "X must hold at least 2 rows.* got 1 sample; give more rows"),
     "empty": (X[:0], Y[:0], r"at least one row, got 0 sample\(s\) \(shape=\(0, 3\)\); see whether"),
@@ -63,6 +73,26 @@ def test_bad_tables(case):
     table, labels, message = TABLES[case]
     with pytest.raises(ValueError, match=message):
         MCEClassifier().fit(table, labels)
+
+
+def test_what_float32_cannot_hold():
+    model = MCEClassifier(dtype="float32")
+    message = r"X must hold values that fit in float32 .*, got 1e.300 in row 4, column 1; rescale"
+    with pytest.raises(InvalidInput, match=message):
+        model.fit(spoiled(1e300), Y)
+    with pytest.raises(InvalidInput, match=r"got 1e.300 in row 4, column 'b'.*dtype='float64'"):
+        model.fit(pd.DataFrame(spoiled(1e300), columns=["a", "b", "c"]), Y)
+    with pytest.raises(InvalidInput, match="X must hold finite numbers, got infinity"):
+        model.fit(spoiled(np.inf), Y)
+
+
+def test_cells_of_another_type_are_type_errors_too():
+    table = X.astype(object)
+    table[4, 1] = {"red": 1}
+    with pytest.raises(WrongType, match=r"in column 1, value \{'red': 1\} .*not 'dict'") as told:
+        MCEClassifier().fit(table, Y)
+    assert isinstance(told.value, TypeError)
+    assert isinstance(told.value, InvalidInput)
 
 
 def alternating(*labels):

@@ -14,7 +14,7 @@ ROOT = Path(torte.__file__).parent
 LAYERS = [
     {"errors", "progress", "_threads", "blocked", "resources"},
     {"objects", "_files"},
-    {"_numbers", "_labels"},
+    {"_numbers", "_labels", "_cells"},
     {"iterative", "parameters", "_arrays", "_weights", "entropy", "bounds", "_container"},
     {"_targets"},
     {"maps", "_forms"},

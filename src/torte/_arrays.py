@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
+from torte._cells import column_name, demand_table, explained
 from torte._numbers import is_whole
 from torte.errors import InvalidInput
 from torte.objects import Objects, Pairs, Records, items_of
@@ -124,67 +125,40 @@ def _admit_pairs(estimator: Any, X: Any, device: torch.device, reset: bool) -> P
 
 def admit_rows(estimator: BaseEstimator, X: Any, dtype: str, *, reset: bool) -> np.ndarray:
     """X as a finite two-dimensional array of floats, checked against what fit saw."""
-    _demand_cells(X)
+    demand_table(X)
+    settings = {"dtype": np.dtype(dtype), "ensure_all_finite": False, "allow_nd": True}
     try:
-        rows = validate_data(
-            estimator, X, reset=reset, dtype=np.dtype(dtype), ensure_all_finite=False, allow_nd=True
-        )
-    except ValueError as error:
-        if "could not convert" not in str(error):
+        with np.errstate(over="ignore"):  # what float32 cannot hold is told below
+            rows = validate_data(estimator, X, reset=reset, **settings)
+    except (TypeError, ValueError, OverflowError) as error:
+        told = explained(X, error)
+        if told is error:
             raise
-        raise InvalidInput(
-            f"X must hold numbers, got text or another type in {_first_text_column(X)} ({error}); encode such columns, "
-            f"for instance with sklearn.preprocessing.OneHotEncoder, or drop them."
-        ) from error
+        raise told from error
     if rows.ndim > 2:
         raise InvalidInput(
             f"X must be a table of rows and columns, got an array of dim {rows.ndim} with shape {rows.shape}; flatten "
             f"every example to one row with X.reshape(len(X), -1)."
         )
-    _demand_finite(estimator, rows)
+    _demand_finite(getattr(estimator, "feature_names_in_", None), rows, X)
     return np.require(rows, requirements="W")  # torch shares memory, and warns of read-only one
 
 
-def _demand_cells(X: Any) -> None:
-    shape: tuple[int, ...] = tuple(getattr(X, "shape", ()))
-    if len(shape) == 2 and shape[0] == 0:
-        raise InvalidInput(
-            f"X must have at least one row, got 0 sample(s) (shape={shape}); see whether a filter took them all."
-        )
-    if len(shape) == 2 and shape[1] == 0:
-        raise InvalidInput(
-            f"X must have at least one column, got 0 feature(s) (shape={shape}) while a minimum of 1 is required; "
-            f"see whether a selection took them all."
-        )
-
-
-def _column_name(estimator: BaseEstimator | None, position: int, X: Any = None) -> str:
-    names = (
-        getattr(estimator, "feature_names_in_", None)
-        if estimator is not None
-        else getattr(X, "columns", None)
-    )
-    return f"column {position}" if names is None else f"column {str(names[position])!r}"
-
-
-def _first_text_column(X: Any) -> str:
-    table = np.asarray(X, dtype=object)
-    for position in range(table.shape[1]):
-        for cell in table[:, position]:
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                return f"{_column_name(None, position, X)}, value {cell!r}"
-    return "a column"
-
-
-def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
+def _demand_finite(names: Any, X: np.ndarray, given: Any) -> None:
+    """Raise `InvalidInput` at a cell of X that is not finite, or too large to be squared."""
     finite = np.isfinite(X)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
         what = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+        if X.dtype == np.float32 and np.isfinite(
+            wide := np.asarray(given, np.float64)[row, column]
+        ):
+            raise InvalidInput(
+                f"X must hold values that fit in float32 (below 3e+38), got {wide:.0e} in row {row}, "
+                f"{column_name(names, column)}; rescale that column, or use dtype='float64'."
+            )
         raise InvalidInput(
-            f"X must hold finite numbers, got {what} in row {row}, {_column_name(estimator, column)}, "
+            f"X must hold finite numbers, got {what} in row {row}, {column_name(names, column)}, "
             f"and {(~finite).sum() - 1} more such cells; drop or fill them, for instance with "
             f"sklearn.impute.SimpleImputer."
         )
@@ -194,5 +168,5 @@ def _demand_finite(estimator: BaseEstimator, X: np.ndarray) -> None:
         column = int(np.argmax(largest))
         raise InvalidInput(
             f"X must hold values whose squares fit in {X.dtype} (below {limit:.0e}), got {largest[column]:.0e} in "
-            f"{_column_name(estimator, column)}; rescale that column, for instance by its largest value."
+            f"{column_name(names, column)}; rescale that column, for instance by its largest value."
         )

@@ -23,6 +23,7 @@ __all__ = [
     "TorteWarning",
     "UnwritableFile",
     "WideFeaturesWarning",
+    "WrongType",
 ]
 
 
@@ -32,6 +33,10 @@ class TorteError(Exception):
 
 class InvalidInput(TorteError, ValueError):
     """An argument or a table is not what was expected; the text says what to do."""
+
+
+class WrongType(InvalidInput, TypeError):
+    """A cell of a table holds neither a number nor text that could be one."""
 
 
 class UnwritableFile(InvalidInput, OSError):
