@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
 import onnx
 import onnxruntime
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from torch import nn
 
 import torte.onnx
-from torte import MCEClassifier
+from torte import MCEClassifier, TableClassifier
 from torte.errors import InvalidInput
 from torte.features import Fourier, Module, Network, Nystroem, Polynomials, Standardize
 from torte.kernels import (
+    Categories,
     Constant,
     Gaussian,
     Laplacian,
@@ -103,6 +106,48 @@ def test_labels_of_any_kind_and_any_number_of_rows(classes, data, tmp_path):
         labels, P = run(tmp_path / "model.onnx", unseen[:n], "float64")
         assert labels.tolist() == model.predict(unseen[:n]).tolist()
         assert P.shape == (n, len(classes))
+
+
+CODES = [
+    Categories(),
+    Categories((0.3, 0.6, 0.9)),
+    Gaussian(ard=True).on(0, 1) * Categories().on(2, 3, 4) + 0.1 * Categories(0.5).on(3),
+    Nystroem(Laplacian().on(0, 1) * Categories().on(2, 3), n_components=20),
+]
+
+
+@pytest.mark.parametrize("kernel", CODES, ids=repr)
+def test_categories_agree(kernel, data, tmp_path):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (120, 3)).astype(float)
+    X = codes if type(kernel) is Categories else np.hstack([data[0][:, :2], codes])
+    model = MCEClassifier(kernel, optimizer=Adam(max_iter=3), random_state=0).fit(X, data[1])
+    rows = X[:40].copy()
+    rows[::3, -1] = -1.0  # a level that nobody saw
+    rows[1::3, -2] = 77.0
+    for dtype in ("float64", "float32"):
+        torte.onnx.export(model, tmp_path / "model.onnx", dtype=dtype)
+        _, P = run(tmp_path / "model.onnx", rows, dtype)
+        expected = model.predict_proba(rows)
+        np.testing.assert_allclose(P, expected, rtol=0, atol=1e-9 if dtype == "float64" else 1e-5)
+
+
+def test_the_classifier_of_a_table_takes_its_encoded_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    color = rng.choice(["red", "blue", "green"], 90)
+    size = rng.normal(size=90) + (color == "red")
+    frame = pd.DataFrame({"color": color, "size": np.where(rng.random(90) < 0.1, np.nan, size)})
+    model = TableClassifier(random_state=0).fit(frame, np.where(size > 0.3, "large", "small"))
+    path = tmp_path / "model.onnx"
+    torte.onnx.export(model, path)
+    new = frame[::-1].assign(color=np.where(np.arange(90) % 5 == 0, "mauve", color))
+    labels, P = run(path, model.encoded(new).to_numpy(), "float64")
+    np.testing.assert_allclose(P, model.predict_proba(new), rtol=0, atol=1e-9)
+    assert labels.tolist() == model.predict(new).tolist()
+    notes = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
+    assert json.loads(notes["columns"]) == ["size", "color", "size is missing"]
+    with pytest.raises(InvalidInput, match=r"a TableClassifier may be given too, .*encoded\(table"):
+        torte.onnx.export(model.encoder_, path)
 
 
 def test_a_pipe_gets_the_graph_and_stays_a_pipe(data, pipe):

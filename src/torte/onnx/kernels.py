@@ -11,6 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from torte.kernels import (
+    Categories,
     Composed,
     Constant,
     Fixed,
@@ -128,6 +129,27 @@ def polynomial(graph: Graph, kernel: Polynomial, A: str, anchors: Tensor) -> str
     gamma = 1.0 / anchors.shape[1] if kernel.gamma is None else kernel.gamma
     inner = graph.op("MatMul", A, gamma * anchors.cpu().double().mT)
     return graph.op("Pow", graph.op("Add", inner, float(kernel.coef0)), float(kernel.degree))
+
+
+# -- of categories ------------------------------------------------------------------------
+
+
+@compares(Categories)
+def categories(graph: Graph, kernel: Categories, A: str, anchors: Tensor) -> str:
+    """``exp(-sum_d w_d [a_d != b_d])``: one product of unit vectors, and a row of zeros for a
+    code that no anchor has."""
+    codes = anchors.cpu().double().numpy()
+    similarity = 0.5 if kernel.similarity is None else kernel.similarity
+    weights = -np.log(np.broadcast_to(np.asarray(similarity, dtype=np.float64), codes.shape[1]))
+    of_rows, of_anchors = [], []
+    for d, weight in enumerate(weights):
+        values, position = np.unique(codes[:, d], return_inverse=True)
+        met = graph.op("Equal", graph.columns(A, [d]), values[None])
+        of_rows.append(graph.op("Mul", graph.cast(met, graph.dtype), np.full(len(values), weight)))
+        of_anchors.append(np.eye(len(values))[position])
+    rows = graph.op("Concat", *of_rows, axis=1)
+    agreed = graph.op("MatMul", rows, np.hstack(of_anchors).T)
+    return graph.op("Exp", graph.op("Sub", agreed, weights.sum()))
 
 
 # -- arithmetic and views -----------------------------------------------------------------

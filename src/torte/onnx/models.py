@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -13,13 +14,19 @@ from torte.classifier import MCEClassifier
 from torte.embedding import KernelLift
 from torte.errors import InvalidInput
 from torte.onnx.graph import Graph
+from torte.tables import TableClassifier
 
 __all__ = ["export"]
 
 LARGEST = 2**31 - 2**20  # bytes of one protobuf message
 
 
-def export(model: MCEClassifier, path: str | os.PathLike[str], *, dtype: str | None = None) -> None:
+def export(
+    model: MCEClassifier | TableClassifier,
+    path: str | os.PathLike[str],
+    *,
+    dtype: str | None = None,
+) -> None:
     """Write a fitted classifier as one ONNX file; nothing of torte or torch is needed to run it.
 
     The graph takes ``X`` (n x d, any n) and gives ``label`` (n) and ``probabilities`` (n x m), as
@@ -27,8 +34,10 @@ def export(model: MCEClassifier, path: str | os.PathLike[str], *, dtype: str | N
 
     Parameters
     ----------
-    model : MCEClassifier
-        With torte's own kernels and feature maps other than `Module`.
+    model : MCEClassifier or TableClassifier
+        With torte's own kernels and feature maps other than `Module`. Of a table's classifier
+        ``X`` is what its encoder makes of a table, numbers and then codes: `model.encoded(table)`,
+        whose columns the file lists under ``columns`` in its metadata, as JSON.
     path : path of the file
     dtype : "float64", "float32" or None
         Precision of ``X``, of the graph and of its results; None is the model's own. Differences
@@ -41,8 +50,14 @@ def export(model: MCEClassifier, path: str | os.PathLike[str], *, dtype: str | N
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     torte.onnx.export(model, f"{folder}/iris.onnx")
     """
+    if isinstance(model, TableClassifier):
+        check_is_fitted(model)
+        model = model.classifier_
     if not isinstance(model, MCEClassifier):
-        raise InvalidInput(f"`model` must be a fitted MCEClassifier, got {type(model).__name__}.")
+        raise InvalidInput(
+            f"`model` must be a fitted MCEClassifier, got {type(model).__name__}; a TableClassifier may be given too, "
+            f"and its graph takes encoded columns, `model.encoded(table)`."
+        )
     check_is_fitted(model)
     dtype = model.dtype if dtype is None else dtype
     if dtype not in ("float64", "float32"):
@@ -61,6 +76,10 @@ def export(model: MCEClassifier, path: str | os.PathLike[str], *, dtype: str | N
     labels, kind = _labels(classes, dtype)
     graph.op("Gather", labels, winners, axis=0, name="label")
     whole = graph.model({"label": (kind, ["n"]), "probabilities": (dtype, ["n", len(classes)])})
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        listed = json.dumps([str(name) for name in names], ensure_ascii=False)
+        whole.metadata_props.add(key="columns", value=listed)
     size = whole.ByteSize()
     if size > LARGEST:
         raise InvalidInput(
