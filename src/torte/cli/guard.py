@@ -14,6 +14,10 @@ from typer.core import TyperGroup
 __all__ = ["FAILED", "INTERRUPTED", "USAGE", "Guarded"]
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
+NO_MEMORY = (
+    "there is not enough memory for this table; give fewer rows or columns, --dtype float32, or a feature map "
+    "such as --kernel 'Fourier(Gaussian(), 512)'."
+)
 
 
 class Guarded(TyperGroup):
@@ -44,9 +48,27 @@ def _explained() -> Iterator[None]:
             _leave("Interrupted; nothing was written.", INTERRUPTED)
         if errors is not None and isinstance(error, errors.TorteError):
             _leave(f"Error: {error}", FAILED)
-        if isinstance(error, OSError) and error.filename is not None:
-            _leave(f"Error: `{error.filename}`: {error.strerror}.", FAILED)
+        if isinstance(error, OSError):
+            _leave(f"Error: {_of_system(error)}", FAILED)
+        if isinstance(error, MemoryError) or _of_allocator(error):
+            _leave(f"Error: {NO_MEMORY}", FAILED)
         raise
+
+
+def _of_system(error: OSError) -> str:
+    """What the operating system refused, as a sentence."""
+    if error.strerror is None:  # a sentence of torte's own, or of a library
+        return str(error) or f"the operating system refused something ({type(error).__name__})."
+    about = "" if error.filename is None else f"`{error.filename}`: "
+    return f"{about}{error.strerror}."
+
+
+def _of_allocator(error: Exception) -> bool:
+    """Whether torch says in its own words that there is no memory."""
+    text = str(error)
+    return isinstance(error, RuntimeError) and (
+        "DefaultCPUAllocator" in text or "out of memory" in text
+    )
 
 
 def _leave(sentence: str, code: int) -> None:

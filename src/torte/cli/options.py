@@ -18,6 +18,7 @@ __all__ = [
     "Model",
     "Quiet",
     "Seed",
+    "Solver",
     "Table",
     "Target",
     "Verbose",
@@ -68,7 +69,18 @@ Kernel = Annotated[
         metavar="EXPRESSION",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
+Solver = Annotated[
+    str,
+    typer.Option(
+        "--solver",
+        help="auto, cholesky, conjugate-gradients or features: how the embedding is computed.",
+        metavar="HOW",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", help="The same seed gives the same result.", min=0, max=2**32 - 1),
+]
 Format = Annotated[
     str | None,
     typer.Option(
