@@ -99,15 +99,36 @@ def test_cells_that_look_like_something(tmp_path):
     frame = read_table(path)
     assert frame["zip"].tolist() == [1, 2]
     assert frame["padded"].tolist() == [1.0, 2.5]
-    assert frame["na"].tolist() == ["NA", "3"]
+    assert np.isnan(frame["na"][0])
+    assert frame["na"][1] == 3.0
     assert frame["mixed"].tolist() == ["1", "b"]
     assert frame["hex"].tolist() == ["0x1", "0x2"]
     assert frame["empty"].isna().all()
     assert list(frame.columns)[-1] == "Unnamed: 6"
-    frame = read_table(path, missing=["NA"], text=["zip"])
+    frame = read_table(path, missing=["b"], text=["zip", "na"])
     assert frame["zip"].tolist() == ["01", "2"]
-    assert frame["na"].iloc[0] != frame["na"].iloc[0]
-    assert frame["na"].iloc[1] == 3.0
+    assert frame["na"].tolist() == ["NA", "3"]
+    assert frame["mixed"].iloc[0] == 1.0
+    assert np.isnan(frame["mixed"].iloc[1])
+
+
+def test_words_for_missing_cells_among_numbers_and_dates(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "n,i,day,word,only,mixed\n1.5,1,2024-01-31,a,NA,NA\n NA ,?,null,NA,NA,1\n,.,,NULL,?,x\n",
+        encoding="utf-8",
+    )
+    frame = read_table(path)
+    assert [str(kind) for kind in frame.dtypes[:3]] == ["float64", "float64", "datetime64[us]"]
+    assert frame[["n", "i", "day"]].isna().to_numpy().tolist() == [[False] * 3, *[[True] * 3] * 2]
+    assert frame["word"].tolist() == ["a", "NA", "NULL"]
+    assert frame["only"].tolist() == ["NA", "NA", "?"]
+    assert frame["mixed"].tolist() == ["NA", "1", "x"]
+    known = read_table(path, measured=["only", "mixed"])  # as a model says
+    assert known["only"].isna().all()
+    assert known["only"].dtype.kind in "if"
+    assert known["mixed"].tolist()[1:] == ["1", "x"]
+    assert known["mixed"].isna()[0]
 
 
 def test_a_byte_order_mark_and_a_quoted_line_break(tmp_path):

@@ -37,6 +37,7 @@ def evaluate(
     weight: options.Weight = None,
     class_weight: options.ClassWeight = None,
     kernel: options.Kernel = None,
+    solver: options.Solver = "auto",
     seed: options.Seed = 0,
     missing: options.Missing = None,
     format: options.Format = None,
@@ -56,7 +57,7 @@ def evaluate(
     from torte.errors import InvalidInput
 
     voice = Voice(quiet=quiet, as_json=as_json)
-    learner = new_classifier(kernel=kernel, class_weight=class_weight, seed=seed)
+    learner = new_classifier(kernel=kernel, solver=solver, class_weight=class_weight, seed=seed)
     data = read_labeled(
         table,
         target,

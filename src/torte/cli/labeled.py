@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["Labeled", "labels_of", "read_columns", "read_labeled"]
+__all__ = ["Labeled", "Wanted", "labels_of", "read_labeled", "read_wanted"]
 
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 
@@ -120,6 +120,10 @@ def read_labeled(
         *([(weight, "--weight")] if weight else []),
     ]:
         _demand_column(column, frame, table, option)
+        if column == target and option in ("--drop", "--weight"):
+            raise InvalidInput(
+                f"`{option}` names {column!r}, which is the target; name another column, or leave the option out."
+            )
     for column in categorical:
         frame[column] = frame[column].astype("category")
     known = frame[target].notna()
@@ -144,22 +148,57 @@ def read_labeled(
     return Labeled(X, y, weights, unlabeled)
 
 
-def read_columns(
+@dataclass(frozen=True)
+class Wanted:
+    """The columns of a table that a model wants, and true labels where they are at hand."""
+
+    X: pd.DataFrame
+    y: np.ndarray | None
+    unlabeled: int
+
+
+def _known_labels(column: pd.Series, name: str, classes: np.ndarray) -> np.ndarray:
+    """Labels as the model has them, found by how they are written."""
+    import numpy as np
+
+    from torte.errors import InvalidInput
+
+    def written(label: object) -> str:
+        whole = isinstance(label, float) and label.is_integer()
+        return str(int(label) if whole else label)  # type: ignore[call-overload]
+
+    known = {text: i for i, c in enumerate(classes.tolist()) for text in (written(c), str(c))}
+    texts = [str(cell) if isinstance(cell, str) else written(cell) for cell in column.tolist()]
+    strange = next((text for text in texts if text not in known), None)
+    if strange is not None:
+        raise InvalidInput(
+            f"the target column {name!r} holds {strange!r}, and the model knows the classes "
+            f"{', '.join(map(str, classes[:20]))}{', ...' * (len(classes) > 20)}; name another column with --target, or "
+            f"leave such rows out."
+        )
+    return classes[np.array([known[text] for text in texts], dtype=int)]
+
+
+def read_wanted(
     table: str,
     columns: Sequence[str] | None,
     target: str | None,
+    classes: np.ndarray,
     *,
     text: Collection[str] = (),
+    measured: Collection[str] = (),
     format: str | None = None,
     delimiter: str | None = None,
     missing: Collection[str] = (),
-) -> tuple[pd.DataFrame, pd.Series | None]:
-    """A table's columns that a model wants, and the one of true labels where it is named."""
+) -> Wanted:
+    """A table's columns that a model wants, and labels; rows without one are left out and counted."""
     from torte.errors import InvalidInput
     from torte.tabular import read_table
 
     keep = [*text, target] if target else list(text)
-    frame = read_table(table, format=format, delimiter=delimiter, missing=missing, text=keep)
+    frame = read_table(
+        table, format=format, delimiter=delimiter, missing=missing, text=keep, measured=measured
+    )
     if target is not None:
         _demand_column(target, frame, table, "--target")
     names = [str(name) for name in frame.columns if name != target]
@@ -170,4 +209,13 @@ def read_columns(
             f"`{table}` lacks the column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent))} of the model; it has "
             f"{', '.join(map(repr, names[:20]))}."
         )
-    return frame[wanted], None if target is None else frame[target]
+    if target is None:
+        return Wanted(frame[wanted], None, 0)
+    labeled = frame[frame[target].notna()].reset_index(drop=True)
+    if not len(labeled):
+        raise InvalidInput(
+            f"the target column {target!r} holds no label in all {len(frame)} rows; leave --target out, or name "
+            f"another column."
+        )
+    y = _known_labels(labeled[target], target, classes)
+    return Wanted(labeled[wanted], y, len(frame) - len(labeled))

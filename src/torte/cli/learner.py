@@ -19,11 +19,14 @@ def new_classifier(
     **settings: Any,
 ) -> TableClassifier:
     """An unfitted `TableClassifier` from the texts of a command line."""
+    from torte._settings import SOLVERS
     from torte.classifier import MCEClassifier
     from torte.errors import InvalidInput
     from torte.expressions import parse_kernel
     from torte.tables import TableClassifier
 
+    if (solver := settings.get("solver", "auto")) not in SOLVERS:
+        raise InvalidInput(f"`--solver` must be {', '.join(SOLVERS)}, got {solver!r}.")
     if class_weight not in (None, "balanced"):
         raise InvalidInput(f"`--class-weight` must be 'balanced', got {class_weight!r}.")
     parsed = None if kernel is None else parse_kernel(kernel)

@@ -51,12 +51,12 @@ def predict(
     The entropy is in nats: 0 is certain.
     """
     from torte.cli.models import open_model
+    from torte.cli.outputs import check_output
     from torte.cli.predictor import Predictor
-    from torte.tabular import TableWriter, batches, check_writable, open_source
+    from torte.tabular import TableWriter, batches, open_source
 
     voice = Voice(quiet=quiet, as_json=as_json, stderr=out == "-")
-    if out != "-":
-        check_writable(out)
+    check_output(out, "predictions")
     predictor = Predictor(open_model(model), keep or ())
     began = time.perf_counter()
     with ExitStack() as stack:

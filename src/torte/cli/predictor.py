@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from torte.cli.models import columns_of, text_columns
+from torte.cli.models import columns_of, measured_columns, text_columns
 from torte.entropy import clip_normalized_entropy
 from torte.errors import InvalidInput
 from torte.tabular import as_frame
@@ -31,7 +31,7 @@ class Predictor:
         self.labels: Counter[Any] = Counter()
         self.unseen: Counter[str] = Counter()
         self._wanted = columns_of(model)
-        self._text = text_columns(model)
+        self._text, self._measured = text_columns(model), measured_columns(model)
         own = ["prediction", *self._probability_names(), "entropy"]
         clash = [name for name in self.keep if name in own]
         if clash:
@@ -56,7 +56,8 @@ class Predictor:
 
     def __call__(self, batch: pa.RecordBatch, *, typed: bool) -> pa.Table:
         """The predictions for a batch; ``typed`` where types must be found in texts."""
-        frame = as_frame(batch, typed=typed, text=self._text)
+        measured = self._measured if self._wanted is not None else batch.schema.names
+        frame = as_frame(batch, typed=typed, text=self._text, measured=measured)
         if self._wanted is not None:
             X = frame[self._wanted]
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,10 @@ def report(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", help="The page; MODEL with .html where not given.", metavar="FILE"
+            "--out",
+            "-o",
+            help="The page; MODEL with .html where not given; - is standard output.",
+            metavar="FILE",
         ),
     ] = None,
     target: Annotated[
@@ -46,30 +50,40 @@ def report(
 
     With TABLE it shows how the model does there; with --target also whether it is right.
     """
-    from torte.cli.labeled import read_columns
-    from torte.cli.models import columns_of, open_model, text_columns
+    from torte.cli.labeled import Wanted, read_wanted
+    from torte.cli.models import columns_of, measured_columns, open_model, text_columns
+    from torte.cli.outputs import check_output
     from torte.errors import InvalidInput
-    from torte.report import write_report
-    from torte.tabular import check_writable
+    from torte.report import build_page, write_report
 
-    voice = Voice(quiet=quiet, as_json=as_json)
+    voice = Voice(quiet=quiet, as_json=as_json, stderr=out == "-")
     page = out or str(Path(model).with_suffix(".html"))
-    check_writable(page)
+    check_output(page, "page")
     if target is not None and table is None:
         raise InvalidInput("`--target` needs TABLE, whose column it names; give both, or neither.")
     loaded = open_model(model)
-    X = y = None
+    rows = Wanted(None, None, 0)
     if table is not None:
-        X, y = read_columns(
+        rows = read_wanted(
             table,
             columns_of(loaded),
             target,
+            loaded.classes_,
             text=text_columns(loaded),
+            measured=measured_columns(loaded),
             format=format,
             delimiter=delimiter,
             missing=missing or (),
         )
-    write_report(loaded, page, X, y, title or Path(model).stem)
-    where = str(Path(page).resolve())
+    title = title or Path(model).stem
+    if page == "-":
+        text = build_page(loaded, rows.X, rows.y, title)
+        sys.stdout.buffer.write(text.encode("utf-8", "xmlcharrefreplace"))
+        sys.stdout.buffer.flush()
+        where = "-"
+    else:
+        where = str(write_report(loaded, page, rows.X, rows.y, title).resolve())
+    if rows.unlabeled:
+        voice.say(f"{rows.unlabeled} rows without a label were left out.")
     voice.say(f"Report: {where}")
-    voice.result({"report": where})
+    voice.result({"report": where, "unlabeled_rows": rows.unlabeled})

@@ -169,7 +169,9 @@ def map_section(about: Subject, rows: Rows) -> Element | None:
     if rows.moved is None:
         return None
     moved = rows.moved
-    numeric = [i for i, c in enumerate(columns) if c.numbers is not None]
+    numeric = [
+        i for i, c in enumerate(columns) if c.numbers is not None and c.missing < len(c.cells)
+    ]
     chosen = sorted(numeric, key=lambda i: -moved[i])[:2]
     if len(chosen) < 2:
         return None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_frame", "batches", "read_table"]
 
+# Cells that say "missing" in a column of numbers or dates; in a column of text they are levels.
+MISSING = ("NA", "N/A", "NaN", "nan", "NULL", "null", "?", ".")
 BLOCK = 2**20  # bytes of text in one piece; Arrow reads up to 32 of them ahead
 PIECE = 2**15  # rows of one piece of Parquet
 
@@ -124,22 +126,39 @@ def batches(
             yield from _arrow_batches(source, columns)
 
 
-def _narrowest(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as whole numbers, numbers or dates where every cell is one; else as they are."""
-    import pyarrow as pa
-    import pyarrow.compute
+def _narrowest(column: pa.ChunkedArray, measured: bool) -> pa.ChunkedArray:
+    """Texts as whole numbers, numbers or dates where every cell is one or missing; else as they are.
 
-    trimmed = pyarrow.compute.utf8_trim_whitespace(column)
+    In a ``measured`` column the cells of `MISSING` are missing whatever the others are.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(column)
+    typed = _cast(trimmed)
+    if typed is not None:
+        return typed
+    named = pc.is_in(trimmed, pa.array(MISSING))
+    known = pc.if_else(named, pa.scalar(None, pa.string()), trimmed)
+    if measured or known.null_count < len(known):
+        typed = _cast(known)
+    return typed if typed is not None else known if measured else column
+
+
+def _cast(texts: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Numbers or dates, where every text is one."""
+    import pyarrow as pa
+
     for ladder in ((pa.float64(), pa.int64()), (pa.timestamp("us"),), (pa.timestamp("us", "UTC"),)):
         best = None
         for kind in ladder:
             try:
-                best = trimmed.cast(kind)
+                best = texts.cast(kind)
             except pa.ArrowInvalid:
                 break
         if best is not None:
             return best
-    return column
+    return None
 
 
 def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
@@ -159,10 +178,13 @@ def _plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     return column
 
 
-def as_frame(piece: Any, *, typed: bool, text: Collection[str] = ()) -> pd.DataFrame:
+def as_frame(
+    piece: Any, *, typed: bool, text: Collection[str] = (), measured: Collection[str] = ()
+) -> pd.DataFrame:
     """A piece or a whole table as a data frame; ``typed`` where types must be found in texts.
 
-    The columns named in ``text`` stay text whatever they look like.
+    The columns named in ``text`` stay text whatever they look like; those in ``measured`` hold
+    numbers or dates, so that a cell such as NA is missing even where a piece has no other.
     """
     import pyarrow as pa
 
@@ -170,7 +192,11 @@ def as_frame(piece: Any, *, typed: bool, text: Collection[str] = ()) -> pd.DataF
     plain = {
         name: column
         if name in text
-        else (_narrowest(column) if typed and column.type == pa.string() else _plain(column, name))
+        else (
+            _narrowest(column, name in measured)
+            if typed and column.type == pa.string()
+            else _plain(column, name)
+        )
         for name, column in zip(table.column_names, table.columns, strict=True)
     }
     return pa.table(plain).to_pandas()
@@ -183,11 +209,13 @@ def read_table(
     delimiter: str | None = None,
     missing: Collection[str] = (),
     text: Collection[str] = (),
+    measured: Collection[str] = (),
 ) -> pd.DataFrame:
     """A whole table as a data frame: numbers, dates and text told apart column by column.
 
-    Only an empty cell is missing, and what ``missing`` names: levels such as "None" are levels.
-    The columns named in ``text`` stay as they are written.
+    An empty cell is missing, and what ``missing`` names; so is NA, null or ? among numbers or
+    dates, while in a column of text these are levels, as "None" is. The columns named in
+    ``text`` stay as they are written; ``measured`` ones are numbers or dates.
 
     >>> import tempfile, pathlib
     >>> from torte.tabular import read_table
@@ -203,4 +231,6 @@ def read_table(
         pieces = list(batches(source, missing=missing))
         if not sum(piece.num_rows for piece in pieces):
             raise InvalidInput(f"`{where}` holds column names, but no rows; give at least two.")
-        return as_frame(pa.Table.from_batches(pieces), typed=source.is_text, text=text)
+        return as_frame(
+            pa.Table.from_batches(pieces), typed=source.is_text, text=text, measured=measured
+        )
