@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
@@ -13,12 +15,16 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import torte
 from torte.cli.app import app
 
-COMMANDS = ("demo", "fit", "predict", "evaluate", "inspect", "report")
+COMMANDS = (
+    "demo", "fit", "predict", "evaluate", "inspect", "report", "datasets",
+    pytest.param("reproduce", marks=pytest.mark.slow),
+)  # fmt: skip
 
 
 def run(*arguments, **settings):
@@ -79,11 +85,27 @@ def test_the_example_of_every_help_runs(command, here):
     assert result.stdout
 
 
+def test_the_example_of_torte_itself_runs(here):
+    result = run(*example())
+    assert result.exit_code == 0, result.output
+    assert "Accuracy" in result.stdout
+
+
 def test_every_command_is_tested_here():
     from torte.cli import app as module
 
-    ours = {command.name for command in module.app.registered_commands}
-    assert set(COMMANDS) <= ours
+    ours = [command.name for command in module.app.registered_commands]
+    assert sorted(getattr(each, "values", (each,))[0] for each in COMMANDS) == sorted(ours)
+
+
+def test_datasets_are_listed_for_programs():
+    found = json.loads(run("datasets", "iris", "mnist", "--json").stdout)["datasets"]
+    assert list(found) == ["iris", "mnist"]
+    assert (found["iris"]["rows"], found["mnist"]["columns"], found["iris"]["classes"]) == (
+        150,
+        784,
+        3,
+    )
 
 
 def test_predictions_are_those_of_the_model(here):
@@ -257,6 +279,101 @@ def test_evaluate_compares_on_the_same_folds(here):
     assert "evaluating 100 % fold 3 of 3, torte" in shown.stderr
 
 
+LABELS = {"whole": [0, 1], "text": ["01", "yes"], "large": [10**12, -3]}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_report_knows_the_labels_whatever_they_are(kind, ending, here):
+    frame = flowers(60, 7).assign(species=LABELS[kind] * 30)
+    frame.to_csv("t.csv", index=False)
+    assert run("fit", "t.csv", "-t", "species", "-o", "t.torte", "--drop", "key").exit_code == 0
+    frame["species"] = frame["species"].where(frame.index % 10 > 0)  # six labels are missing
+    if ending == "csv" and kind != "text":
+        frame["species"] = frame["species"].astype("Int64")
+    frame.to_csv("n.csv", index=False) if ending == "csv" else frame.to_parquet("n.parquet")
+    result = run("report", "t.torte", f"n.{ending}", "-t", "species", "-o", "r.html", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["unlabeled_rows"] == 6
+    told = run("report", "t.torte", f"n.{ending}", "-t", "species", "-o", "r.html")
+    assert "6 rows without a label were left out." in told.stdout
+    model = torte.load("t.torte")
+    known = frame[frame["species"].notna()]
+    labels = known["species"].astype(model.classes_.dtype if kind != "text" else str)
+    right = 100 * float((model.predict(known[["length", "width", "color"]]) == labels).mean())
+    assert re.search(rf"{right:.1f}\s?%", (here / "r.html").read_text())
+
+
+def test_one_label_written_like_a_number_is_still_text(here):
+    frame = flowers(40, 8).assign(species=["01", "2"] * 20)
+    frame.to_csv("t.csv", index=False)
+    assert run("fit", "t.csv", "-t", "species", "-o", "t.torte").exit_code == 0
+    frame[1::2].to_csv("n.csv", index=False)
+    assert run("report", "t.torte", "n.csv", "-t", "species").exit_code == 0
+
+
+# -- NA among numbers ---------------------------------------------------------------------
+
+
+def test_na_among_numbers_is_missing_and_among_names_a_level(here):
+    frame = flowers(90, 9)
+    words = np.array(["NA", "N/A", "NaN", "NULL", "null", "?", "."])
+    days = (pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["key"], "D")).astype(str)
+    plain = frame.assign(key=days)
+    gaps = frame.index % 7 == 0
+    for column in ("length", "key"):
+        plain[column] = plain[column].where(~gaps)
+    named = plain.copy()
+    for column in ("length", "key"):
+        named[column] = named[column].astype(object)
+        named.loc[gaps, column] = np.resize(words, gaps.sum())
+    plain["color"] = named["color"] = frame["color"].where(~gaps, "NA")
+    plain.to_csv("plain.csv", index=False)
+    named.to_csv("named.csv", index=False)
+    for name in ("plain", "named"):
+        fit = run("fit", f"{name}.csv", "-t", "species", "-o", f"{name}.torte", "--json")
+        kinds = json.loads(fit.stdout)["columns"]
+        assert kinds == {
+            "length": "numeric", "width": "numeric", "color": "categorical", "key": "date",
+        }  # fmt: skip
+        assert run("predict", f"{name}.torte", f"{name}.csv", "-o", f"{name}.out").exit_code == 0
+    assert (here / "named.out").read_text() == (here / "plain.out").read_text()
+    assert "NA" in torte.load("named.torte").encoder_.columns_[2].levels
+    # New rows: the model's kind of column decides, also where a piece holds nothing but NA.
+    named.assign(length="NA", key="?").to_csv("named.csv", index=False)
+    plain.assign(length="", key="").to_csv("plain.csv", index=False)
+    for name in ("plain", "named"):
+        result = run("predict", "named.torte", f"{name}.csv", "-o", f"{name}.out", "--json")
+        assert json.loads(result.stdout)["unseen"] == {}
+    assert (here / "named.out").read_text() == (here / "plain.out").read_text()
+    result = run("report", "named.torte", "named.csv", "-t", "species")
+    assert result.exit_code == 0, result.output
+
+
+# -- standard output ----------------------------------------------------------------------
+
+
+def test_a_dash_is_standard_output_for_every_result(here):
+    fit = run("fit", "flowers.csv", "-t", "species", "-o", "-")
+    assert fit.exit_code == 0
+    assert "the model is in standard output" in fit.stderr
+    (here / "piped.torte").write_bytes(fit.stdout_bytes)
+    assert torte.load("piped.torte").target_name_ == "species"
+    page = run("report", "flowers.torte", "-o", "-")
+    assert page.exit_code == 0
+    assert page.stdout.lower().startswith("<!doctype html>")
+    assert "Report: -" in page.stderr
+    assert not (here / "-").exists()
+
+
+def test_the_solver_reaches_the_model(here):
+    arguments = ("flowers.csv", "-t", "species", "--solver", "conjugate-gradients")
+    assert run("fit", *arguments, "-o", "m.torte", "-q").exit_code == 0
+    assert torte.load("m.torte").classifier_.solver == "conjugate-gradients"
+    result = run("evaluate", *arguments, "-k", 2, "--baseline", "none", "--json")
+    assert result.exit_code == 0, result.output
+
+
 def test_demo_ends_with_an_accuracy_and_a_report(here):
     result = run("demo", "--data", "iris", "--out", "shown")
     assert result.exit_code == 0, result.output
@@ -279,6 +396,7 @@ def spoil(here):
     frame.assign(species=frame["length"] + 0.5).to_csv("measured.csv", index=False)
     frame.assign(species=frame["key"]).to_csv("keys.csv", index=False)
     frame.drop(columns=["width", "color"]).to_csv("absent.csv", index=False)
+    frame.assign(species="tulip").to_csv("strange.csv", index=False)
     frame.assign(length="long").to_csv("worded.csv", index=False)
     frame.assign(key=-1).to_csv("negative.csv", index=False)
     frame[["species"]].to_csv("bare.csv", index=False)
@@ -325,6 +443,49 @@ BAD = {
         ("evaluate", "flowers.csv", "-t", "species", "--baseline", "oracle"),
         "`--baseline` must be none or one of logistic-regression, .* got 'oracle'",
     ),
+    "solver": (
+        ("fit", "flowers.csv", *FIT, "--solver", "magic"),
+        "`--solver` must be auto, cholesky, conjugate-gradients, features, got 'magic'",
+    ),
+    "evaluate solver": (
+        ("evaluate", "flowers.csv", "-t", "species", "--solver", "magic"),
+        "`--solver` must be auto, ",
+    ),
+    "dropped target": (
+        ("fit", "flowers.csv", *FIT, "--drop", "species"),
+        "`--drop` names 'species', which is the target; name another",
+    ),
+    "target as weight": (
+        ("evaluate", "flowers.csv", "-t", "species", "--weight", "species"),
+        "`--weight` names 'species', which is the target",
+    ),
+    "workbook": (
+        ("predict", "flowers.torte", "new.csv", "--out", "x.xlsx"),
+        r"`x.xlsx` ends in .xlsx, but what is written is a table; .* \.csv, .tsv, .parquet or",
+    ),
+    "packed workbook": (
+        ("predict", "flowers.torte", "new.csv", "--out", "x.json.gz"),
+        r"`x.json.gz` ends in .json, but what is written is a table",
+    ),
+    "model into a table": (
+        ("fit", "flowers.csv", "-t", "species", "--out", "flowers.csv"),
+        r"`flowers.csv` ends in .csv, but what is written is a model file of torte; .* \.torte",
+    ),
+    "page as PDF": (
+        ("report", "flowers.torte", "--out", "x.pdf"),
+        r"`x.pdf` ends in .pdf, but what is written is a page of HTML; .* \.html",
+    ),
+    "strange label": (
+        ("report", "flowers.torte", "strange.csv", "-t", "species"),
+        "target column 'species' holds 'tulip', and the model knows the classes iris, poppy, rose; name",
+    ),
+    "report without labels": (
+        ("report", "flowers.torte", "none.csv", "-t", "species"),
+        "target column 'species' holds no label in all 40 rows; leave --target out",
+    ),
+    "unknown dataset": (("datasets", "tulips"), "NAMES must be of banknote, .* got 'tulips'"),
+    "folder for a model": (("inspect", "."), "is a folder; give the path of a model file"),
+    "folder for a table": (("fit", ".", *FIT), "`.` cannot be read: Is a directory"),
     "absent columns": (
         ("predict", "flowers.torte", "absent.csv", "--out", "x.csv"),
         "`absent.csv` lacks the columns 'width', 'color'",
@@ -375,11 +536,57 @@ def test_bad_input_is_one_sentence(case, here):
 USAGE = [("fit",), ("fit", "a.csv"), ("predict", "m.torte"), ("nonsense",), ("inspect", "--bad")]
 
 
-@pytest.mark.parametrize("arguments", [*USAGE, ("evaluate", "a.csv", "-t", "b", "-k", "1")])
+SEEDS = [
+    ("fit", "flowers.csv", "-t", "species", "-o", "x.torte", "--seed", "99999999999999999999"),
+    ("evaluate", "flowers.csv", "-t", "species", "--seed", "-1"),
+    ("demo", "--seed", 2**32),
+]
+
+
+@pytest.mark.parametrize("arguments", [*USAGE, *SEEDS, ("evaluate", "a.csv", "-t", "b", "-k", "1")])
 def test_wrong_usage_has_its_own_code(arguments, here):
     result = run(*arguments)
     assert result.exit_code == 2
     assert "Usage: " in result.stderr
+
+
+FAILURES = {
+    "full disk": (
+        OSError(errno.ENOSPC, "No space left on device"),
+        "No space left on device.",
+    ),
+    "named": (PermissionError(errno.EACCES, "Permission denied", "a.b"), "`a.b`: Permission denied."),
+    "sentence": (IsADirectoryError("a is a folder; give a file."), "a is a folder; give a file."),
+    "nameless": (TimeoutError(), "the operating system refused something (TimeoutError)."),
+    "no memory": (MemoryError(), "there is not enough memory for this table; give fewer rows"),
+    "allocator": (
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 TB."),
+        "there is not enough memory for this table; give fewer rows",
+    ),
+    "accelerator": (
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 8 TiB"),
+        "there is not enough memory for this table; give fewer rows",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_what_the_system_refuses_is_one_sentence(case, here, monkeypatch):
+    error, message = FAILURES[case]
+
+    def fail(*arguments, **settings):
+        raise error
+
+    monkeypatch.setattr("torte.TableClassifier.fit", fail)
+    result = run("fit", "flowers.csv", *FIT, "-q")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"Error: {message}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_other_errors_are_not_hidden(here, monkeypatch):
+    monkeypatch.setattr("torte.TableClassifier.fit", lambda *a, **s: {}["torte"])
+    assert isinstance(run("fit", "flowers.csv", *FIT, "-q").exception, KeyError)
 
 
 # -- real processes -----------------------------------------------------------------------
@@ -406,6 +613,40 @@ def test_a_process_ends_with_a_code_and_one_line(here):
         out, err = process.communicate()
     assert (process.returncode, out) == (1, b"")
     assert err.decode().count("\n") == 1
+
+
+def test_the_shell_completes_commands():
+    code = "import sys; sys.argv[0] = 'torte'; from torte.cli import main; main()"
+    told = []
+    for asked in (
+        {"_TORTE_COMPLETE": "complete_bash", "COMP_WORDS": "torte pre", "COMP_CWORD": "1"},
+        {"_TORTE_COMPLETE": "complete_bash", "COMP_WORDS": "torte fit --sol", "COMP_CWORD": "2"},
+        {"_TORTE_COMPLETE": "source_bash"},
+    ):
+        process = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, env=os.environ | asked, check=False
+        )
+        told.append(process.stdout.decode())
+    assert told[0].split() == ["predict"]
+    assert told[1].split() == ["--solver"]
+    assert "complete -o default" in told[2]
+
+
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path):
+    code = (
+        "import sys, signal, importlib.abc\n"
+        "class Finder(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'torte.cli.app': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from torte.cli import main; main()"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code, "demo"], capture_output=True, cwd=tmp_path, check=False
+    )
+    assert process.returncode == 130
+    assert process.stderr == b"Interrupted; nothing was written.\n"
+    assert process.stdout == b""
 
 
 def test_a_closed_pipe_ends_quietly(here):

@@ -16,6 +16,7 @@ app = typer.Typer(
     name="torte",
     cls=Guarded,
     no_args_is_help=True,
+    epilog=f"Example: {demo.EXAMPLE}",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from torte.cli import options
+from torte.cli.console import Voice
+
 __all__ = ["EXAMPLE", "datasets"]
 
-EXAMPLE = "torte datasets iris yeast --fetch"
+EXAMPLE = "torte datasets iris wine --fetch"
 
 
 def datasets(
@@ -16,20 +19,34 @@ def datasets(
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Fetch and check those that are not here.")
     ] = False,
+    as_json: options.Json = False,
 ) -> None:
     """List the paper's datasets and where each would come from; fetch and check them.
 
     The folder in the environment variable TORTE_DATA comes first, then scikit-learn, then the
     cache, then OpenML.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from torte.datasets import CATALOG, load, source
+    from torte.errors import InvalidInput
 
-    table = Table("name", "rows", "columns", "classes", "from")
+    unknown = [name for name in names or () if name not in CATALOG]
+    if unknown:
+        raise InvalidInput(f"NAMES must be of {', '.join(CATALOG)}, got {unknown[0]!r}.")
+    voice = Voice(as_json=as_json)
+    found: dict[str, dict[str, Any]] = {}
     for name in names or list(CATALOG):
-        where = load(name).source if fetch else source(name)
         facts = CATALOG[name]
-        table.add_row(name, f"{facts.rows:,}", str(facts.columns), str(len(facts.sizes)), where)
-    Console().print(table)
+        found[name] = {
+            "rows": facts.rows,
+            "columns": facts.columns,
+            "classes": len(facts.sizes),
+            "from": load(name).source if fetch else source(name),
+        }
+    voice.table(
+        ["name", "rows", "columns", "classes", "from"],
+        [
+            [name, f"{about['rows']:,}", about["columns"], about["classes"], about["from"]]
+            for name, about in found.items()
+        ],
+    )
+    voice.result({"datasets": found})

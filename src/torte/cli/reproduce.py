@@ -11,7 +11,7 @@ from torte.cli.guard import INTERRUPTED
 
 __all__ = ["EXAMPLE", "reproduce"]
 
-EXAMPLE = "torte reproduce uci --datasets wine,ecoli --methods gmce,erm"
+EXAMPLE = "torte reproduce uci --quick --datasets wine --methods gmce,erm"
 
 Experiment = Literal["iris", "uci", "mnist-ard", "mnist-pixels", "mnist-conv", "all"]
 
@@ -25,7 +25,10 @@ def reproduce(
     quick: Annotated[bool, typer.Option(help="The same path on little data, in a minute.")] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
-    seed: Annotated[int, typer.Option(help="Of folds, batches and weights; the paper's is 0.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(help="Of folds, batches and weights; the paper's is 0.", min=0, max=2**32 - 1),
+    ] = 0,
     folds: Annotated[int, typer.Option(help="How many of the ten folds.")] = 10,
     datasets: Annotated[str, typer.Option(help="Names with commas; all if empty.")] = "",
     methods: Annotated[str, typer.Option(help="Names with commas; all if empty.")] = "",
