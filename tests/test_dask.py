@@ -22,6 +22,7 @@ from sklearn.exceptions import NotFittedError
 import torte.routes
 from torte import MCEClassifier
 from torte.dask import DaskMCEClassifier
+from torte.dask.workers import counted, counted_together
 from torte.errors import DoesNotFit, InvalidInput
 from torte.features import Fourier, Nystroem
 from torte.kernels import Gaussian
@@ -250,6 +251,17 @@ def forbidden(*arguments, **options):
     pytest.fail("it was computed")
 
 
+def test_labels_are_counted_in_a_tree():
+    leaves = [counted("a", np.array(["a", "b"])), counted("b", np.array([], "<U1"))]
+    leaves += [counted("c", np.array(["b", "c", "c"]))]
+    found, rows = counted_together([counted_together(leaves[:2]), leaves[2]])
+    assert (found.where, found.rows, rows) == ("a", 5, (2, 0, 3))
+    assert dict(zip(found.labels, found.counts, strict=True)) == {"a": 1, "b": 2, "c": 2}
+    many = [counted(f"{i}", np.arange(i * 6000, (i + 1) * 6000)) for i in range(2)]
+    with pytest.raises(InvalidInput, match="y must hold class labels, got 12000 distinct values"):
+        counted_together(many)
+
+
 def test_every_answer_is_lazy(rows, monkeypatch):
     X, y = rows
     frame, (array, labels) = frames(X, y), arrays(X, y)
@@ -257,13 +269,13 @@ def test_every_answer_is_lazy(rows, monkeypatch):
     for given in ((array, labels), (frame, "label")):
         local = model.fit(*given).to_local()
         whole = X if given[0] is array else frame.compute()[["a", "b", "c"]]
-        answers = {
-            "predict_entropy": lambda m, X: m.predict_entropy(X, "embedding"),
-            "expectation": lambda m, X: m.expectation([0.0, 1.0, 2.0], X),
-            "decision_function": lambda m, X: m.decision_function(X),
-            "predict_log_proba": lambda m, X: m.predict_log_proba(X),
-        }
-        for name, ask in answers.items():
+        answers = (
+            lambda m, X: m.predict_entropy(X, "embedding"),
+            lambda m, X: m.expectation([0.0, 1.0, 2.0], X),
+            lambda m, X: m.decision_function(X),
+            lambda m, X: m.predict_log_proba(X),
+        )
+        for ask in answers:
             with monkeypatch.context() as patch:
                 patch.setattr(type(array), "compute", forbidden)
                 patch.setattr(type(frame), "compute", forbidden)
@@ -324,7 +336,7 @@ MISTAKES = {
     ),
     "numbers": (
         lambda X, y: (arrays(X, y)[0], da.from_array(X[:, 0], chunks=300)),
-        r"partition 0: y must hold class labels, got 300 distinct values.*use a regressor",
+        r"partition \d: y must hold class labels, got 300 distinct values.*use a regressor",
     ),
     "two types": (
         lambda X, y: (arrays(X, y)[0], da.concatenate([da.zeros(300), arrays(X, y)[1][300:]])),
