@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
@@ -333,6 +334,10 @@ def normalized():
     return nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 8), nn.Tanh())
 
 
+def normalized_of_four():
+    return nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 8), nn.Tanh())
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(
     "kernel", [Module(normalized), Gaussian() @ Module(normalized)], ids=["explicit", "implicit"]
@@ -510,6 +515,71 @@ def test_learned_models_go_on(blobs):
         model.risk_bound()
 
 
+def test_chunks_describe_what_they_made(blobs):
+    X, y = blobs
+    model = MCEClassifier(Fourier(Gaussian(2.0), 48), regularization=0.01, random_state=0)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    assert (model.history_, model.n_iter_) == ([], 0)
+    assert np.isnan(model.objective_value_)
+    assert (model.plan_.solver, model.plan_.n_components) == ("features", 48)
+    first = model.solution_
+    assert (first.solver, first.n_components) == ("features", 48)
+    model.partial_fit(X[30:], y[30:])
+    assert model.solution_ is not first
+    learned = MCEClassifier(Fourier(Gaussian(2.0), 48), random_state=0).fit(X[:60], y[:60])
+    steps, solution = learned.n_iter_, learned.solution_
+    learned.partial_fit(X[60:], y[60:])
+    assert len(learned.history_) == learned.n_iter_ == steps  # of what was learned
+    assert learned.solution_ is not solution
+    solution = learned.solution_
+    assert learned.forget(X[60:], y[60:]).solution_ is not solution
+
+
+def test_a_chunk_that_fails_leaves_no_trace(blobs):
+    X, y = blobs
+    model = MCEClassifier(Fourier(Gaussian(2.0), 48), random_state=0)
+    for bad in ({"y": np.full(30, 7)}, {"sample_weight": np.full(30, -1.0)}):
+        with pytest.raises(InvalidInput):
+            model.partial_fit(X[:30], **({"y": y[:30]} | bad), classes=[0, 1, 2])
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    P, count = model.predict_proba(X), model._statistics.count
+    with pytest.raises(InvalidInput, match=r"y must hold labels of the classes .* got 7 too"):
+        model.partial_fit(X[30:], np.full(60, 7))
+    assert model._statistics.count == count
+    np.testing.assert_array_equal(model.predict_proba(X), P)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        Nystroem(Gaussian(2.0), 5),
+        Fourier(Gaussian(ard=True), 32),
+        Fourier(Gaussian(1.0) @ Standardize(), 32),
+        Network((8,)),
+    ],
+    ids=lambda m: repr(m)[:50],
+)
+def test_a_single_row_fixes_no_map(features, blobs):
+    X, y = blobs
+    with pytest.raises(
+        InvalidInput, match=r"X of the first partial_fit must hold at least 2 rows, .* got 1; begin"
+    ):
+        MCEClassifier(features).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+
+
+def test_a_chunk_too_small_for_its_landmarks_is_told(blobs):
+    X, y = blobs
+    model = MCEClassifier(Nystroem(Gaussian(2.0), 20), random_state=0)
+    with pytest.warns(
+        WideFeaturesWarning, match="wants 20 landmarks, and the first chunk has 12 rows to choose"
+    ):
+        model.partial_fit(X[:12], y[:12], classes=[0, 1, 2])
+    assert model.partial_fit(X[12:], y[12:]).embedding_.lift.width == 12
+    clone(model).partial_fit(X[:20], y[:20], classes=[0, 1, 2])  # enough
+
+
 def test_statistics_are_a_monoid():
     parts = [Statistics(torch.eye(2) * i, torch.ones(2, 3) * i, i) for i in (1.0, 2.0, 4.0)]
     a, b, c = parts
@@ -684,16 +754,123 @@ def test_bad_chunks_are_named(blobs):
     assert not hasattr(MCEClassifier(), "forget")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "objective", [RademacherBound(), EmpiricalRisk()], ids=lambda o: type(o).__name__
+)
+def test_far_from_the_data_the_winner_is_that_of_p_hat(objective, dtype, blobs):
+    X, y = blobs
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = MCEClassifier(
+        Gaussian(0.5), objective=objective, regularization=0.01, optimizer=None, dtype=dtype
+    ).fit(X, y)
+    far = np.concatenate([X + step for step in (0.5, 2.0, 3.0, 4.0, 1e3)])
+    P, raw = model.predict_proba(far), model.decision_probabilities(far)
+    assert (np.abs(raw).max(axis=1) < 1e-18).sum() > 90  # where all probabilities are 1/3
+    np.testing.assert_array_equal(P.argmax(axis=1), raw.argmax(axis=1))
+    np.testing.assert_array_equal(model.predict(far), raw.argmax(axis=1))
+    np.testing.assert_array_equal(model.predict(far), model.decision_function(far).argmax(axis=1))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-14)
+    two = clone(model).fit(X[y < 2], y[y < 2])
+    np.testing.assert_array_equal(two.decision_function(far) > 0, two.predict(far) == 1)
+    np.testing.assert_array_equal(two.decision_probabilities(far).argmax(axis=1), two.predict(far))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_no_probability_is_zero(dtype, blobs):
+    X, y = blobs
+    for scale in (1e3, 1e9, 1e14):
+        model = MCEClassifier(
+            Linear(), objective=EmpiricalRisk(), dtype=dtype, optimizer=None, regularization=1e6
+        ).fit(X, y)
+        P = model.predict_proba(X * scale)
+        assert (P > 0).all()
+        assert np.isfinite(model.predict_log_proba(X * scale)).all()
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(
+            P.argmax(axis=1), model.decision_probabilities(X * scale).argmax(axis=1)
+        )
+
+
 def test_networks_have_no_known_supremum(points):
     with pytest.raises(NoSupremum, match="no finite supremum"):
         prepared(Network((4,)), points[0]).supremum()
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_on_an_accelerator(blobs):
+DEVICES = [
+    pytest.param(
+        device,
+        marks=[
+            pytest.mark.gpu,
+            pytest.mark.skipif(not there(), reason=f"no {device} device on this machine"),
+        ],
+    )
+    for device, there in (
+        ("cuda", torch.cuda.is_available),
+        ("mps", torch.backends.mps.is_available),
+    )
+]
+on_accelerators = pytest.mark.parametrize("device", DEVICES)
+ON_DEVICES = [
+    None,
+    Fourier(Gaussian(ard=True), 64),
+    Network((16, 8), dropout=0.0),
+    Nystroem(Gaussian(), 30),
+]
+LEARNED = {
+    "all rows": {"optimizer": LBFGS(max_iter=20)},
+    "batches": {"optimizer": Adam(max_iter=20), "batch_size": 45},
+    "validation": {"optimizer": Adam(max_iter=20), "validation_fraction": 0.3},
+}
+
+
+def dtypes_of(device):
+    return ("float32",) if device == "mps" else ("float32", "float64")
+
+
+@on_accelerators
+@pytest.mark.parametrize("kernel", ON_DEVICES, ids=lambda k: type(k).__name__)
+def test_an_accelerator_conditions_alike(kernel, device, blobs):
     X, y = blobs
-    for kernel in (None, Fourier(Gaussian(ard=True), 64), Network((16, 8))):
-        near = MCEClassifier(kernel, optimizer=None, random_state=0).fit(X, y)
-        far = MCEClassifier(kernel, optimizer=None, random_state=0, device="cuda").fit(X, y)
-        np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), atol=1e-6)
+    for dtype in dtypes_of(device):
+        settings = {"optimizer": None, "random_state": 0, "dtype": dtype}
+        near = MCEClassifier(kernel, **settings).fit(X, y)
+        far = MCEClassifier(kernel, **settings, device=device).fit(X, y)
+        assert far.embedding_.weights.device.type == device
+        tolerance = 1e-6 if dtype == "float64" else 1e-2
+        np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), atol=tolerance)
+
+
+@on_accelerators
+@pytest.mark.parametrize("how", LEARNED)
+@pytest.mark.parametrize(
+    "kernel",
+    [*ON_DEVICES, Gaussian() @ Network((16, 8)), Module(normalized_of_four)],
+    ids=lambda k: type(k).__name__,
+)
+@pytest.mark.filterwarnings("ignore::torte.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::torte.errors.PrecisionWarning")
+def test_an_accelerator_learns(kernel, how, device, blobs):
+    X, y = blobs
+    for dtype in dtypes_of(device):
+        model = MCEClassifier(kernel, **LEARNED[how], random_state=0, device=device, dtype=dtype)
+        model.fit(X, y)
+        assert model.objective_value_ < model.history_[0]["objective"]
+        P = model.predict_proba(X)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+        assert model.embedding_.weights.device.type == device
+
+
+@on_accelerators
+def test_an_accelerator_adds_rows_and_takes_them_out(device, blobs):
+    X, y = blobs
+    for dtype in dtypes_of(device):
+        settings = {"regularization": 0.01, "random_state": 0, "dtype": dtype, "device": device}
+        model = MCEClassifier(Fourier(Gaussian(2.0), 48), **settings)
+        for rows in (slice(0, 30), slice(30, 60), slice(60, 90)):
+            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        whole = MCEClassifier(Fourier(Gaussian(2.0), 48), **settings, optimizer=None).fit(X, y)
+        tolerance = 1e-8 if dtype == "float64" else 1e-2
+        np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=tolerance)
+        model.forget(X[60:], y[60:])
+        assert model._statistics.count == 60

@@ -216,3 +216,41 @@ def test_far_from_the_data_the_winner_is_that_of_the_raw_numbers():
     head.condition([(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))])
     far = torch.tensor([[1e-20, 2e-20], [2e-20, 1e-20]])
     assert head(far).argmax(dim=1).tolist() == [1, 0]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "device",
+    [
+        pytest.param(
+            name, marks=pytest.mark.skipif(not there(), reason=f"no {name} device on this machine")
+        )
+        for name, there in (
+            ("cuda", torch.cuda.is_available),
+            ("mps", torch.backends.mps.is_available),
+        )
+    ],
+)
+@pytest.mark.parametrize("cast", [False, True], ids=["float32", "autocast"])
+def test_the_head_on_an_accelerator(features, device, cast):
+    X, y = features[0][:, :3].float().to(device), features[1].to(device)
+    torch.manual_seed(0)
+    body = nn.Sequential(nn.Linear(3, 16), nn.Tanh()).to(device)
+    head = ConditionalEmbeddingHead(16, 3).to(device)
+    criterion = ConditionalEmbeddingLoss(head)
+    adam = torch.optim.Adam([*body.parameters(), *head.parameters()], lr=0.02)
+    losses = []
+    for _ in range(30):
+        adam.zero_grad()
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=cast):
+            loss = criterion(body(X), y)
+        loss.backward()
+        adam.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    head.condition([(X[:12], y[:12]), (X[12:], y[12:])], body)
+    near = ConditionalEmbeddingHead(16, 3)
+    near.load_state_dict(head.state_dict())
+    probabilities = head(body(X))
+    assert probabilities.device.type == device
+    assert_close(probabilities.cpu(), near(body(X).cpu()), atol=1e-4, rtol=0)
