@@ -440,6 +440,10 @@ def test_files_and_datasets_become_streams_by_name(folder, model, tmp_path):
             model.predict(source)
     with pytest.raises(InvalidInput, match=r"got a pyarrow dataset; torte\.streams\.ArrowRows\(da"):
         MCEClassifier(MAP).fit(ds.dataset(path), "class")
+    with pytest.raises(
+        InvalidInput, match=r"the paths \['.*', '.*'\]; .*\], target='class'\) reads it"
+    ):
+        MCEClassifier(MAP).fit([str(path), str(path)], "class")
     nowhere = tmp_path / "none" / "predicted.parquet"
     with pytest.raises(InvalidInput, match=r"`path` .*got '.*predicted\.parquet'; make the folder"):
         write_predictions(model, ArrowRows(folder), nowhere)
@@ -503,5 +507,6 @@ def test_progress_and_warnings(folder, capsys):
     many = Fourier(Gaussian(1.0), 400)  # more than rows of the sample, fewer than all rows
     MCEClassifier(many, optimizer=None, random_state=0, verbose=1).fit(rows)
     told = capsys.readouterr().err
+    assert told.startswith("reading the columns and their categories")
     assert f"rows to learn on {N}/{N}" in told
     assert f"sums over rows {N}/{N}" in told

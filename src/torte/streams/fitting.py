@@ -22,7 +22,7 @@ from torte.incremental import demand_fixed_weights, measured, solve_again, warn_
 from torte.large import Solution
 from torte.maps import FeatureMap
 from torte.plans import wants_lambda_again
-from torte.progress import Progress
+from torte.progress import Progress, tell
 from torte.routes import plan_features
 from torte.statistics import Statistics
 from torte.streams.rows import SAMPLE_SIZE, ArrayRows, Rows, located, named
@@ -51,18 +51,23 @@ def as_rows(X: Any, y: Any = None, *, arrays: bool = True) -> Rows | None:
 
 
 def _demand_rows_not_files(X: Any, y: Any) -> None:
-    """Raise `InvalidInput` for a path or a dataset, which is no table and becomes a stream by name."""
+    """Raise `InvalidInput` for paths or a dataset, which are no table and become a stream by name."""
+    by_name = isinstance(y, str)  # a column: no table in memory is given so
+    several = isinstance(X, (list, tuple)) and len(X) > 0 and by_name
     dataset = type(X).__module__.startswith("pyarrow") and hasattr(X, "get_fragments")
-    path = isinstance(X, os.PathLike) or (
-        isinstance(X, str) and (isinstance(y, str) or Path(X).suffix in FILES)
-    )
-    if dataset or path:
-        target = f", target={y!r}" if isinstance(y, str) else ""
-        source = repr(os.fspath(X)) if path else "dataset"
+    paths = all(_is_path(each, by_name) for each in (X if several else [X]))
+    if dataset or paths:
+        source = "dataset" if dataset else repr(X if several else os.fspath(X))
+        got = "a pyarrow dataset" if dataset else f"the path{'s' * several} {source}"
+        target = f", target={y!r}" if by_name else ""
         raise InvalidInput(
-            f"X must be a table or a stream of rows, got {'the path ' + source if path else 'a pyarrow dataset'}; "
-            f"torte.streams.ArrowRows({source}{target}) reads it."
+            f"X must be a table or a stream of rows, got {got}; torte.streams.ArrowRows({source}{target}) reads it."
         )
+
+
+def _is_path(X: Any, sure: bool) -> bool:
+    text = isinstance(X, str) and (sure or Path(X).suffix in FILES)
+    return text or isinstance(X, os.PathLike)
 
 
 def begin(estimator: Any, sample_weight: Any, sample_size: int) -> int:
@@ -150,6 +155,7 @@ def fit_rows(estimator: Any, rows: Rows, sample_weight: Any = None, monitor: Any
     seed = begin(estimator, sample_weight, rows.sample_size)
     if (missing := rows.unlabeled()) is not None:
         raise InvalidInput(missing)
+    tell("reading the columns and their categories", estimator.verbose)
     names, draft = rows.features(), Draft(rows.sample_size, seed)
     length = rows.length() if estimator.verbose else None
     with Progress("rows to learn on", length, estimator.verbose) as progress:
