@@ -8,6 +8,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -222,6 +223,22 @@ def test_a_process_survives_a_ragged_table(name, tmp_path):
         assert process.returncode == 1, process.stderr
         assert process.stderr.count(b"\n") == 1
         assert b"Expected 2 columns, got 3" in process.stderr
+
+
+def test_a_pipe_that_gives_little_by_little_is_read_whole(tmp_path):
+    data = FRAME.to_csv(index=False).encode() + b"1.5,1,red,2024-01-31\n" * 4000
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def write():
+        with path.open("wb", buffering=0) as file:
+            for start in range(0, len(data), 9999):
+                file.write(data[start : start + 9999])
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    assert len(read_table(path)) == 4004
+    writer.join(60)
 
 
 def test_a_feed_that_was_stopped_ends():

@@ -9,10 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Feed", "stopped_after"]
+__all__ = ["Feed", "first_bytes", "stopped_after"]
 
 PATIENCE = 1.0  # seconds; a thread that waits for its turn to read ahead never comes back
 MOMENT = 0.02  # seconds in which a thread that has its last bytes is out of Python
+
+
+def first_bytes(stream: Any, count: int) -> bytes:
+    """So many bytes, or all there are; a pipe gives them little by little."""
+    head = b""
+    while len(head) < count and (more := stream.read(count - len(head))):
+        head += more
+    return head
 
 
 class Feed(io.RawIOBase):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from torte.errors import InvalidInput
-from torte.tabular.feeds import Feed
+from torte.tabular.feeds import Feed, first_bytes
 
 __all__ = ["FORMATS", "Source", "format_of_name", "open_source"]
 
@@ -203,11 +203,11 @@ def open_source(
         raise InvalidInput(f"`delimiter` must be one character, got {delimiter!r}.")
     with ExitStack() as stack:
         try:
-            opened: Any = _opened(name, stack)
+            opened = _opened(name, stack)
+            size = None if name == "-" else (os.fstat(opened.fileno()).st_size or None)
+            head = first_bytes(opened, HEAD)
         except OSError as error:
             raise InvalidInput(f"`{name}` cannot be read: {error.strerror}.") from error
-        size = None if name == "-" else (os.fstat(opened.fileno()).st_size or None)
-        head = opened.read(HEAD)
         if not head:
             raise InvalidInput(f"`{name}` is empty; give a table with a line of column names.")
         kind, compressed = _settle_format(name, head, promised, packed)
@@ -222,18 +222,10 @@ def open_source(
 
 
 def _opened(name: str, stack: ExitStack) -> Any:
-    """The bytes without a buffer: its lock, held by a thread that waits, would bar Python's end."""
+    """Bytes without a buffer, whose lock a thread that waits for more would hold at Python's end."""
     if name == "-":
         return getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
     return stack.enter_context(open(name, "rb", buffering=0))
-
-
-def _head(opened: Any) -> bytes:
-    """The first bytes; a pipe gives them little by little."""
-    head = b""
-    while len(head) < HEAD and (more := opened.read(HEAD - len(head))):
-        head += more
-    return head
 
 
 def _stream(opened: Any, name: str, head: bytes, kind: str, stack: ExitStack) -> Any:
