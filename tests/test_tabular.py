@@ -333,6 +333,17 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
     def full(*arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    with (
+        pytest.raises(InvalidInput, match=r"`.*o` cannot be written: no space left on device"),
+        atomic(tmp_path / "o"),
+    ):
+        full()
+    with (
+        pytest.raises(OSError, match="the disk of the rows is gone") as caught,
+        atomic(tmp_path / "o"),
+    ):
+        raise OSError("the disk of the rows is gone")
+    assert not isinstance(caught.value, InvalidInput)
     monkeypatch.setattr(os, "fsync", full)
     with (
         pytest.raises(InvalidInput, match=r"`.*o` cannot be written: no space left on device"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from torte.errors import TorteError, UnwritableFile
+from torte.errors import UnwritableFile
 
 __all__ = ["atomic", "check_writable"]
+
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def _refused(path: Path, reason: str) -> UnwritableFile:
@@ -56,16 +59,17 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise _refused(path, str(error.strerror).lower()) from error
     os.close(handle)
-    there = Path(name)
+    there, written = Path(name), False
     try:
         yield there
+        written = True
         with there.open("rb+") as whole:
             os.fsync(whole.fileno())  # else a power cut leaves the new name and the old bytes
         there.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
         os.replace(there, path)
-    except TorteError:
-        raise  # a sentence of its own, about something else
     except OSError as error:
+        if not written and error.errno not in FULL:
+            raise  # of something else that was done while writing, such as reading
         raise _refused(path, str(error.strerror or error).lower()) from error
     finally:
         there.unlink(missing_ok=True)

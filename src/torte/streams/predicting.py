@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from torte._files import atomic
 from torte.errors import InvalidInput
 from torte.progress import Progress
 from torte.streams.arrow import pyarrow_module
@@ -70,17 +71,12 @@ def write_predictions(model: Any, rows: Rows, path: str | os.PathLike[str]) -> N
         raise InvalidInput(
             f"`path` must be a file in a folder that exists, got {str(path)!r}; make the folder {str(path.parent)!r} first."
         )
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     names = ["prediction", *(f"probability of {c}" for c in model.classes_)]
     kind = pa.array(model.classes_).type
     schema = pa.schema(
         [pa.field(names[0], kind), *(pa.field(name, pa.float64()) for name in names[1:])]
     )
-    try:
-        with parquet.ParquetWriter(unfinished, schema) as writer:
-            for part in predictions(model, rows):
-                columns = [pa.array(part.labels, kind), *map(pa.array, part.probabilities.T)]
-                writer.write_table(pa.table(columns, schema=schema))
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with atomic(path) as unfinished, parquet.ParquetWriter(unfinished, schema) as writer:
+        for part in predictions(model, rows):
+            columns = [pa.array(part.labels, kind), *map(pa.array, part.probabilities.T)]
+            writer.write_table(pa.table(columns, schema=schema))
