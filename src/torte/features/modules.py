@@ -87,9 +87,6 @@ class Module(WeightedMap):
         weights = torch.cat([*flat, torch.zeros(0, dtype=torch.float64)]).numpy()
         return self.substitute({("weights",): weights, ("module",): module})
 
-    def in_training(self, generator: torch.Generator) -> Self:
-        return self.substitute({("noise",): generator})
-
     def unfold(self, flat: Tensor) -> Any:
         assert self.module is not None
         parts, at = {}, 0

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from torte.errors import InvalidInput
-from torte.features.masks import row_masks
 from torte.maps import FeatureMap
 from torte.parameters import Leaf, drawn
 
@@ -33,11 +32,14 @@ class WeightedMap(FeatureMap):
     """A map with weights: one flat array, learned as it is, absent from the recipe."""
 
     weights: np.ndarray | None = drawn()
-    noise: Any = drawn()  # set while it is learned: the seed or source of its dropout
+    noise: torch.Generator | None = drawn()  # set while it is learned: dropout draws from it
 
     def leaves(self) -> Iterator[Leaf]:
         if self.weights is not None:
             yield Leaf.of(("weights",), "real", self.weights)
+
+    def in_training(self, generator: torch.Generator) -> Self:
+        return self.substitute({("noise",): generator})
 
     def settle(self, like: Tensor) -> Any:
         if self.weights is None:
@@ -72,8 +74,8 @@ class Network(WeightedMap):
         Units of each layer; the last is the number of features p.
     activation : "tanh", "relu", "gelu" or "silu"
     dropout : float
-        Share of the last layer's features left out in a step of learning, others in every row that
-        differs from the rest.
+        Share of the last layer's features left out in a step of learning, others in every row: a
+        row given twice is drawn for twice, so it is not quite one of weight two.
     initialization : "kaiming" or "truncated-normal"
         Scaled to the width of the layer before, biases zero; or the paper's: deviation 0.1,
         cut at two of them, biases 0.1.
@@ -160,16 +162,12 @@ class Network(WeightedMap):
         center, scale = (torch.as_tensor(v).to(flat) for v in (self.center, self.scale))
         return center, scale, parts
 
-    def in_training(self, generator: torch.Generator) -> Self:
-        # One number a step, however many rows it has: what is drawn next does not depend on them.
-        return self.substitute({("noise",): int(torch.randint(2**62, (), generator=generator))})
-
     def apply(self, state: Any, X: Tensor) -> Tensor:
         center, scale, parts = state
         Z = (X - center) / scale
         for weight, bias in parts:
             Z = ACTIVATIONS[self.activation](torch.addmm(bias, Z, weight))
         if self.noise is not None and self.dropout > 0:
-            kept = row_masks(X, Z.shape[1], self.dropout, self.noise)
+            kept = torch.rand(Z.shape, generator=self.noise).to(Z.device) >= self.dropout
             Z = Z * kept / (1 - self.dropout)
         return Z
