@@ -572,7 +572,6 @@ def test_statistics_are_a_monoid():
             optimizer=Adam(0.01, 30),
             random_state=0,
         ),
-        MCEClassifier(Fourier(Gaussian(ard=True), 32), dtype="float32", random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

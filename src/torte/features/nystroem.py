@@ -52,8 +52,8 @@ class Nystroem(FeatureMap):
     n_components : int
         Number of landmarks; all rows where there are fewer.
     landmarks : "uniform", "k-means", "herding", "pivoted" or array
-        Random rows; centers of clusters; kernel herding; randomly pivoted Cholesky; or given
-        rows (p x d).
+        Random rows; centers of clusters, or the rows nearest them where rows are not numbers
+        alone; kernel herding; randomly pivoted Cholesky; or given rows (p x d).
     learned : bool
         Whether the landmarks themselves move with the gradient.
 
