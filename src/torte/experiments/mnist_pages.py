@@ -160,7 +160,7 @@ def present_conv(settings: Settings) -> list[Comparison]:
     axes.set_xlabel("epoch")
     axes.set_ylabel("accuracy on the test images, %")
     lowest = min(min(curve[len(curve) // 4 :]) for curve in curves.values())
-    axes.set_ylim(bottom=max(0.0, lowest - 1.0))
+    axes.set_ylim(max(0.0, lowest - 1.0), 100.0)
     axes.grid(alpha=0.3)
     axes.legend()
     save(drawing, folder / "accuracy.png")

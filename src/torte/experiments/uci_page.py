@@ -24,9 +24,9 @@ NAMES = {
 Results = dict[str, dict[str, dict[str, np.ndarray]]]
 
 
-def _cell(values: np.ndarray) -> str:
+def _cell(values: np.ndarray, unit: str = "") -> str:
     few = f" ({len(values)} folds)" if len(values) < 10 else ""
-    return f"{values.mean():.1f} ± {values.std():.1f}{few}"
+    return f"{values.mean():.1f} ± {values.std():.1f}{unit}{few}"
 
 
 def _name(run: str) -> str:
@@ -176,7 +176,7 @@ def present(settings: Settings) -> list[Comparison]:
             table(header, _other_rows(runs, "log_loss", "{:.3f}")),
             "Mean seconds of one fit. Fits ran side by side and on different devices, so these are "
             "of the right size and not a benchmark:",
-            table(header, _other_rows(runs, "seconds", "{:.2g}")),
+            table(header, _other_rows(runs, "seconds", "{:.1f}")),
             NOTES,
             made(contents),
         ],
@@ -186,7 +186,7 @@ def present(settings: Settings) -> list[Comparison]:
         Comparison(
             f"{name}, {NAMES[row]}",
             "{} ± {} %".format(*methods.PUBLISHED[row][name]),
-            f"{_cell(runs[row][name]['accuracy'])} %",
+            _cell(runs[row][name]["accuracy"], " %"),
         )
         for row in methods.PAPER
         if row in runs
