@@ -39,8 +39,8 @@ class DualSolution(NamedTuple):
     memory: Tensor
 
 
-_STRIPS = 16  # at least, of a gram matrix: what a kernel keeps of one is small beside the matrix
-_LEAST = 2**17  # numbers of a strip: smaller ones cost more in calls than they save
+_STRIPS = 32  # at least, of a gram matrix: what a kernel keeps of one is small beside the matrix
+_LEAST = 2**16  # numbers of a strip: smaller ones cost more in calls than they save
 _TILED_FROM = 4000  # rows; above, rows of one block are too few to pay for what a kernel does once
 
 
