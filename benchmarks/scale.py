@@ -73,6 +73,8 @@ def draw(rows: dict[str, Row]) -> dict[str, dict[str, float]]:
         fit = float(np.polyfit(np.log(n), np.log(seconds), 1)[0])
         slopes[solver] = {"all sizes": fit, "largest two": float(steps[-1])}
         axes.loglog(n, seconds, "o-", label=f"{solver}: n^{fit:.2f}, at the end n^{steps[-1]:.2f}")
+    if not slopes:
+        return slopes
     axes.set(xlabel="rows", ylabel="seconds to condition", title="Time against rows, kernel given")
     axes.legend()
     figure.tight_layout()

@@ -142,9 +142,24 @@ def test_adam_stops_by_its_rule_and_averages():
     outcome = Adam(max_iter=1000, tol=1e-3).minimize(flat, np.zeros(2), BOUNDS)
     assert len(steps) == 200
     assert outcome.converged
-    half = Adam(0.1, max_iter=10, average=0.5).minimize(bowl, np.zeros(2), BOUNDS)
-    last = Adam(0.1, max_iter=10).minimize(bowl, np.zeros(2), BOUNDS)
-    assert half.free[0] < last.free[0]
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-3])
+@pytest.mark.parametrize("average", [0.0, 0.1, 1 / 3, 1.0])
+def test_adam_averages_the_last_share_of_its_steps(tol, average):
+    visited = []
+
+    def watched(free):
+        visited.append(free.copy())
+        return bowl(free)
+
+    Adam(0.1, max_iter=201, tol=tol).minimize(watched, np.zeros(2), BOUNDS)
+    steps, path = len(visited), []
+    outcome = Adam(0.1, max_iter=201, tol=tol, average=average).minimize(bowl, np.zeros(2), BOUNDS)
+    for taken in range(1, steps + 1):  # where so many steps end
+        path.append(Adam(0.1, max_iter=taken).minimize(bowl, np.zeros(2), BOUNDS).free)
+    tail = path[-max(1, round(average * steps)) :]
+    np.testing.assert_allclose(outcome.free, np.mean(tail, axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize(

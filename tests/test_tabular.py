@@ -175,7 +175,10 @@ WRONG = {
     "cut.arrow": (b"ARROW1\x00\x00" + b"\x00" * 50, "cannot be read as Arrow"),
     "plain.csv.gz": (b"a,b\n1,2\n", "is not compressed with gzip, which its name denies"),
     "packed.csv": (gzip.compress(b"a,b\n1,2\n"), "is compressed with gzip, .* with .gz at the end"),
-    "cut.csv.gz": (gzip.compress(bytes(range(99)).hex().encode() + b"\n1\n" * 99)[:-20], "Truncated"),
+    "cut.csv.gz": (
+        gzip.compress(bytes(range(99)).hex().encode() + b"\n1\n" * 99)[:-20],
+        "Truncated",
+    ),
     "broken.csv.gz": (b"\x1f\x8b\x08\x00" + b"x" * 40, "cannot be unpacked|Truncated|inflate"),
     "book.csv": (b"PK\x03\x04" + b"x" * 40, "is a zip archive or an Excel workbook"),
     "page.csv": (b"<!DOCTYPE html>", "is a web page"),

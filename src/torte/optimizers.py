@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 import torch
+from torch import Tensor
 
 from torte._numbers import is_number, is_whole
 from torte.errors import InvalidInput
@@ -121,20 +123,28 @@ class Adam(Optimizer):
         adam = torch.optim.Adam([free], lr=self.learning_rate)
         window = max(5, self.max_iter // 10)
         values: list[float] = []
-        path: list[np.ndarray] = []
+        # Where the end is known the last steps are only added up; else each step may be the end.
+        most = max(1, round(self.average * self.max_iter))
+        total, path = torch.zeros_like(free), deque[Tensor](maxlen=most)
         converged = False
-        for _ in range(self.max_iter):
+        for step in range(self.max_iter):
             value, gradient = evaluate(free.numpy().copy())
             values.append(value)
             free.grad = torch.as_tensor(gradient)
             adam.step()
             free.copy_(torch.clamp(free, low, high))
-            path.append(free.numpy().copy())
+            if self.tol > 0:
+                path.append(free.clone())
+            elif step >= self.max_iter - most:
+                total += free
             if self.tol > 0 and len(values) >= 2 * window:
                 before = float(np.mean(values[-2 * window : -window]))
                 last = float(np.mean(values[-window:]))
                 converged = before - last < self.tol * max(abs(before), 1.0)
                 if converged:
                     break
-        tail = path[-max(1, round(self.average * len(path))) :]
-        return Outcome(np.mean(tail, axis=0), converged or self.tol == 0, f"{len(values)} steps")
+        if self.tol > 0:
+            most = max(1, round(self.average * len(values)))
+            total = sum(list(path)[-most:], start=total)
+        outcome = (total / most).numpy()
+        return Outcome(outcome, converged or self.tol == 0, f"{len(values)} steps")
