@@ -127,7 +127,7 @@ def one_run(workers: int, rows: int, components: int) -> dict[str, Any]:
                 "workers_peak_memory_GB": round(max(client.run(peak_memory).values()), 3),
                 "sent_by_workers_GB": sum(client.run(sent).values()) / 1e9,
             }
-    P = model.predict_proba(probe[:100])
+    P = model.predict_proba(probe[:25])
     return {
         **result,
         "peak_memory_GB": round(peak_memory(), 3),

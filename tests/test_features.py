@@ -237,6 +237,16 @@ def test_landmarks(how, points):
         assert all((X.numpy() == point).all(axis=1).any() for point in map.points)
 
 
+def test_centers_are_those_of_the_kernels_own_geometry():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.repeat([0.0, 10.0, 20.0], 30), 1e3 * rng.normal(size=90)])
+    kernel = Gaussian((1.0, 1e6))  # the second column is far wider, and does not matter
+    map = prepared(Nystroem(kernel, 3, landmarks="k-means"), torch.as_tensor(X))
+    np.testing.assert_allclose(np.sort(map.points[:, 0]), [0.0, 10.0, 20.0])
+    swapped = prepared(Nystroem(Gaussian((1e6, 1.0)), 3, landmarks="k-means"), torch.as_tensor(X))
+    assert np.ptp(swapped.points[:, 1]) > 1e3
+
+
 def test_whitened_landmarks_reproduce_their_kernel(points):
     X = points[0]
     map = prepared(Nystroem(Gaussian(1.0), 9), X)

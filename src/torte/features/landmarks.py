@@ -21,6 +21,7 @@ from torte.kernels.tiles import ShiftedKernel
 __all__ = ["CHOICES", "choose"]
 
 _FROM = 20_000  # rows that are looked at, at most
+_CLUSTERED = 60_000  # by k-means, whose cost for each row does not grow with their number
 _AT_ONCE = 512  # centers that are compared to all rows
 _DIRECTIONS = 64  # of a kernel's geometry, in which its rows are clustered
 
@@ -31,7 +32,7 @@ def uniform(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
 
 
 def k_means(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Centers of clusters of the columns scaled to unit deviation (scikit-learn's k-means).
+    """Centers of clusters (scikit-learn's k-means), columns scaled as the kernel scales them.
 
     A center is a row of averages, which means something where a kernel measures how far numbers
     are apart. Elsewhere, as for codes of categories, it is the row nearest to each center of
@@ -39,9 +40,17 @@ def k_means(kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -
     """
     if not _averages(kernel):
         return _central_rows(kernel, X, count, generator)
-    scale = X.std(dim=0, unbiased=False)
-    scale = torch.where(scale > 0, scale, torch.ones_like(scale))
+    scale = _scale(kernel, X)
     return _centers(X / scale, count, generator) * scale
+
+
+def _scale(kernel: Kernel, X: Tensor) -> Tensor:
+    """By what each column is divided where the kernel measures: of several kernels, by its deviation."""
+    if isinstance(kernel, Stationary):
+        lengths = torch.as_tensor(kernel.length_scale or 1.0, dtype=X.dtype, device=X.device)
+        return lengths.expand(X.shape[1])
+    deviation = X.std(dim=0, unbiased=False)
+    return torch.where(deviation > 0, deviation, torch.ones_like(deviation))
 
 
 def _averages(kernel: Kernel) -> bool:
@@ -117,6 +126,7 @@ CHOICES: dict[str, Callable[[Kernel, Tensor, int, torch.Generator], Tensor]] = {
 
 def choose(how: str, kernel: Kernel, X: Tensor, count: int, generator: torch.Generator) -> Tensor:
     """``count`` landmarks (fewer where X has fewer rows), looked for among a bounded sample."""
-    few = X if len(X) <= _FROM else uniform(kernel, X, _FROM, generator)
+    most = _CLUSTERED if how == "k-means" else _FROM
+    few = X if len(X) <= most else uniform(kernel, X, most, generator)
     with torch.no_grad():
         return CHOICES[how](kernel, few, min(count, len(few)), generator)
