@@ -138,12 +138,15 @@ def resident(field: str) -> int:
 def fit_and_weigh(name: str) -> None:
     """Print what one fit needs at most, in n^2 numbers of 8 bytes; runs in a fresh process.
 
-    A small fit goes before it: libraries and their buffers are loaded once, whatever n is.
+    A small fit goes before it, and small products by all threads, which it does not use:
+    libraries and their buffers are loaded once, whatever n is.
     """
     model, n = MEMORY[name]
     X, Y = table(n)
     rows, y = X.numpy(), Y.argmax(dim=1).numpy()
     model.fit(rows[:100], y[:100])
+    little = torch.eye(400, dtype=torch.float64)
+    torch.cholesky_inverse(torch.linalg.cholesky(little @ little))
     before = resident("VmRSS")
     model.fit(rows, y)
     print((resident("VmHWM") - before) / (8 * n * n))

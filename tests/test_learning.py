@@ -13,6 +13,7 @@ from torch.testing import assert_close
 import torte.plans
 from torte import MCEClassifier
 from torte.conditioning import Description
+from torte.dual import Dual
 from torte.errors import (
     ConvergenceWarning,
     InterruptedWarning,
@@ -204,8 +205,26 @@ def test_factor_solves_and_inverts(points):
     B = torch.randn(23, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     assert_close(A @ factor.solve(B), B)
     assert_close(A @ factor.inverse_columns(None), torch.eye(23, dtype=torch.float64))
+    memory = torch.full((23, 23), torch.nan, dtype=torch.float64).mT
+    assert factor.inverse_columns(None, memory).data_ptr() == memory.data_ptr()
+    assert_close(A @ memory, torch.eye(23, dtype=torch.float64))
+    assert_close(factor.inverse_columns(None, memory.float()), memory)
     some = torch.tensor([2, 5])
     assert_close(factor.inverse_columns(some), torch.linalg.inv(A)[:, some])
+
+
+@pytest.mark.parametrize("judged", [None, torch.tensor([1, 4])])
+def test_memory_kept_between_steps_changes_nothing(points, judged):
+    X, Y = points[0], torch.eye(2, dtype=torch.float64)[torch.arange(23) % 2]
+    regularization = torch.tensor(0.1, dtype=torch.float64)
+
+    def step(form, scale, n):
+        at = (regularization, X[:n], Y[:n], RademacherBound(), judged)
+        return form.evaluate(Gaussian(scale), *at)
+
+    form = Dual()
+    for scale, n in ((1.0, 23), (2.0, 23), (2.0, 11), (1.0, 23)):
+        np.testing.assert_array_equal(step(form, scale, n), step(Dual(), scale, n))
 
 
 def test_only_the_upper_triangle_is_read(points):

@@ -159,10 +159,11 @@ class Sensitivity(NamedTuple):
 
 
 class Dual:
-    """Evaluates objectives of kernels; keeps the n x n memory from one step to the next."""
+    """Evaluates objectives of kernels; keeps n x n memory from one step to the next."""
 
     def __init__(self) -> None:
-        self._memory: Tensor | None = None
+        self._memory: Tensor | None = None  # of the gram matrix and its factor
+        self._inverse: Tensor | None = None
 
     def scale(self, kernel: Kernel, X: Any, Y: Tensor) -> float:
         """The size of ``k(x, x)``."""
@@ -192,9 +193,10 @@ class Dual:
         room = BLOCK if Y.device.type == "cpu" else _WHOLE
         taped = kernel.compare(A, A) if n * n <= room else None
         alpha_squared = objective.alpha_squared(lambda: supremum_or_largest(kernel, A))
-        memory = self._memory if self._memory is not None and len(self._memory) == n else None
+        if self._memory is not None and len(self._memory) != n:
+            self._memory = self._inverse = None
         factor, V, self._memory = solve_dual(
-            kernel, _number(regularization), A, Y, weights=weights, K=taped, memory=memory
+            kernel, _number(regularization), A, Y, weights=weights, K=taped, memory=self._memory
         )
 
         V.requires_grad_()
@@ -204,7 +206,8 @@ class Dual:
             others = kernel.represent(held_out[0])
             P_judged, target, counted = kernel.compare(others, A) @ V, held_out[1], held_out[2]
         elif objective.leaves_out:
-            C = factor.inverse_columns(judged)
+            C = factor.inverse_columns(judged, self._inverse)
+            self._inverse = C if judged is None else None
             at = torch.arange(n, device=Y.device) if judged is None else judged
             c = C[at, torch.arange(len(at), device=Y.device)].clone().requires_grad_()
             target, counted = Y[at], part(weights, at)

@@ -33,10 +33,12 @@ class Factor:
         half = torch.linalg.solve_triangular(self.L, B.to(self.L.dtype), upper=False)
         return torch.linalg.solve_triangular(self.L.mT, half, upper=True).to(B.dtype)
 
-    def inverse_columns(self, chosen: Tensor | None) -> Tensor:
-        """Columns of ``A^-1``: the chosen ones (n x s), or all of them (n x n)."""
+    def inverse_columns(self, chosen: Tensor | None, memory: Tensor | None = None) -> Tensor:
+        """Columns of ``A^-1``: the chosen ones (n x s), or all of them (n x n; into ``memory``)."""
         if chosen is None:
-            return torch.cholesky_inverse(self.L).to(self.dtype)
+            if memory is not None and memory.dtype != self.L.dtype:
+                memory = None
+            return torch.cholesky_inverse(self.L, out=memory).to(self.dtype)
         unit = torch.zeros(len(self.L), len(chosen), dtype=self.dtype, device=self.L.device)
         unit[chosen, torch.arange(len(chosen), device=unit.device)] = 1.0
         return self.solve(unit)

@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["COLORS", "figure", "save"]
 
-COLORS = ("#1b6ca8", "#c8553d", "#4f8a3d", "#8a5aa8", "#8c6d1f")
+COLORS = ("#1b6ca8", "#c8553d", "#4f8a3d", "#8a5aa8", "#8c6d1f", "#2f8f8f")
 
 
 def figure(width: float, height: float) -> Any:
