@@ -55,8 +55,8 @@ def estimator(fit: Fit, d: int) -> Any:
     single length scale.
     """
     if fit.method in ("ours", "isotropic"):
-        kernel = Gaussian(ard=fit.method == "ours")
-        return MCEClassifier(kernel, device=fit.device, random_state=fit.seed)
+        own = Gaussian(ard=fit.method == "ours")
+        return MCEClassifier(own, device=fit.device, random_state=fit.seed)
     if fit.method == "svc":
         return OneVsRestClassifier(SVC())
     if fit.method == "gpc":

@@ -18,7 +18,7 @@ ARD_NAMES = {
     "mce-lbfgs": "MCE, with complexity, L-BFGS",
     "erm-lbfgs": "MCE, without, L-BFGS",
     "isotropic": "MCE, isotropic, default objective",
-    "ours": "MCE, default objective",
+    "ours": "MCE, ARD, default objective",
     "svc": "SVC, one against all",
     "gpc": "GPC, one against all",
 }
@@ -83,7 +83,7 @@ def present_ard(settings: Settings) -> list[Comparison]:
             table(header, [[str(n), *(cell(m, n, "seconds", "{:.3g}") for m in methods)] for n in sizes]),
             f"The paper does not print the number of steps; here it is {steps} of Adam at 0.1 (its authors' "
             "script for 5000 images has 300), with the multiplier `4e/n`. Training images are taken in the order of the authors' code, which "
-            "puts the first 5000 behind all others. \"Default objective\" is `MCEClassifier(Gaussian(ard=True))`, "
+            "puts the first 5000 behind all others. \"Default objective\" is, with ARD, `MCEClassifier(Gaussian(ard=True))`, "
             "\"isotropic\" `MCEClassifier(Gaussian())`: "
             "the risk of rows left out; from 1500 images on batches, then a few steps of L-BFGS. Rivals: scikit-learn's SVC as it comes, for it "
             "cannot learn its kernel, and its Gaussian process classifier (Laplace, isotropic) up to "

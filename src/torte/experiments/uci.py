@@ -131,10 +131,10 @@ def results(settings: Settings) -> dict[str, dict[str, dict[str, np.ndarray]]]:
     """What is in the files: run -> dataset -> quantity -> one number a fold."""
     found: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for path in sorted((settings.folder / "uci").glob("*/*.json")):
-        entries = Record.read(path)["results"].values()
+        folds = Record.read(path)["results"]
         quantities = {
-            key: np.array([entry.get(key, np.nan) for entry in entries])
+            key: np.array([entry.get(key, np.nan) for entry in folds.values()])
             for key in ("accuracy", "log_loss", "seconds")
-        }
+        } | {"fold": np.array([int(fold) for fold in folds])}
         found.setdefault(path.stem, {})[path.parent.name] = quantities
     return found
