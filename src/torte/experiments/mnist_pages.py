@@ -87,7 +87,8 @@ def present_ard(settings: Settings) -> list[Comparison]:
             "\"isotropic\" `MCEClassifier(Gaussian())`: "
             "the risk of rows left out; from 1500 images on batches, then a few steps of L-BFGS. Rivals: scikit-learn's SVC as it comes, for it "
             "cannot learn its kernel, and its Gaussian process classifier (Laplace, isotropic) up to "
-            "1000 images, where ten processes of n^3 a step are still bearable.",
+            "1000 images, where ten processes of n^3 a step are still bearable. An accuracy of 9.8 % is that "
+            "of the digit 0 for every image, where the optimizer left it.",
             made(contents),
         ],
         settings.quick,
