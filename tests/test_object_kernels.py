@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-import time
 from dataclasses import dataclass
 
 import networkx as nx
@@ -398,23 +397,3 @@ def test_a_kernel_on_objects_of_your_own_is_one_class():
     frame = pd.DataFrame({"number": np.arange(len(SETS)) * 1.0, "set": SETS})
     mixed = MCEClassifier(Gaussian().on("number") + Difference().on("set"), random_state=0)
     assert mixed.fit(frame, LABELS).score(frame, LABELS) > 0.8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kernel", "symbols"),
-    [
-        (Spectrum(5), "acgt"),
-        (Spectrum(5), "abcdefghijklmnopqrstuvwxyz"),
-        (Subsequence(2), "abcdefghijklmnopqrstuvwxyz"),
-        (Subsequence(3), "acgt"),
-    ],
-)
-def test_gram_of_5000_strings_of_100_symbols_takes_less_than_ten_seconds(kernel, symbols):
-    table = np.random.default_rng(0).choice(list(symbols), size=(5000, 100))
-    rows = Objects(["".join(row) for row in table])
-    began = time.process_time()  # of all threads, so that other work on the machine does not count
-    with torch.no_grad():
-        K = kernel.gram(rows)
-    assert time.process_time() - began < 10.0
-    assert_close(K.diagonal(), torch.ones(5000).double())
