@@ -397,3 +397,11 @@ def test_a_kernel_on_objects_of_your_own_is_one_class():
     frame = pd.DataFrame({"number": np.arange(len(SETS)) * 1.0, "set": SETS})
     mixed = MCEClassifier(Gaussian().on("number") + Difference().on("set"), random_state=0)
     assert mixed.fit(frame, LABELS).score(frame, LABELS) > 0.8
+
+
+@pytest.mark.parametrize("other", [Spectrum((9, 2)), Spectrum(3), WeisfeilerLehman(1)])
+def test_counts_of_another_kernel_are_refused(other):
+    """They come of altered files alone: the kernel and what it counted are stored side by side."""
+    counts = Spectrum((1, 2)).represent(Objects(["ab", "abc", "b"]))
+    with pytest.raises(InvalidInput, match="its counts are not those of"):
+        other.compare(counts, counts)

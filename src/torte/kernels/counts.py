@@ -213,6 +213,10 @@ class Counting(Kernel):
     def _told(self) -> Hashable:
         """All that `tally` depends on beside the objects."""
 
+    @abstractmethod
+    def _makes(self, pieces: Pieces) -> bool:
+        """Whether `tally` makes such pieces: of the same kind, in the same layers."""
+
     def represent(self, X: Objects) -> Any:
         counts = X.once(("counts", type(self), self._told()), lambda whole: self.tally(whole.items))
         return X.tensor(counts.nonempty()), replace(counts, home=weakref.ref(X))
@@ -224,6 +228,8 @@ class Counting(Kernel):
         return torch.where(S > 0, S.clamp(min=torch.finfo(S.dtype).tiny).rsqrt(), 0.0), weights
 
     def compare(self, A: Any, B: Any) -> Tensor:
+        if not (self._makes(A[1].pieces) and self._makes(B[1].pieces)):  # only a file has others
+            raise InvalidInput(f"its counts are not those of {self!r}")
         left, weights = self._lengths(A)
         right, _ = self._lengths(B)
         S = _Weighted.apply(weights, A[1], B[1])  # type: ignore[no-untyped-call]

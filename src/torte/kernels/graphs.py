@@ -79,6 +79,9 @@ class WeisfeilerLehman(Counting):
     def _told(self) -> Hashable:
         return self.depth, self.label, self.edge_label
 
+    def _makes(self, pieces: Pieces) -> bool:
+        return isinstance(pieces, Neighborhoods) and len(pieces.names) == self.depth + 1
+
     def tally(self, items: Sequence[Any]) -> Counts:
         graphs = [self._names(row, graph) for row, graph in enumerate(items)]
         row = np.repeat(np.arange(len(items)), [len(nodes) for nodes in graphs])

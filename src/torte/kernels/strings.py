@@ -143,6 +143,11 @@ class Spectrum(Counting):
     def _told(self) -> Hashable:
         return self.lengths, self.ends
 
+    def _makes(self, pieces: Pieces) -> bool:
+        if not isinstance(pieces, Substrings) or pieces.lengths != self.lengths:
+            return False
+        return len(pieces.levels) == max(pieces.lengths)
+
     def tally(self, items: Sequence[Any]) -> Counts:
         codes, begins, symbols = encode(items, self.ends)
         lengths: tuple[int, ...] = self.lengths  # type: ignore[assignment]
