@@ -133,11 +133,12 @@ class Adam(Optimizer):
             free.grad = torch.as_tensor(gradient)
             adam.step()
             free.copy_(torch.clamp(free, low, high))
-            if self.tol > 0:
-                path.append(free.clone())
-            elif step >= self.max_iter - most:
-                total += free
-            if self.tol > 0 and len(values) >= 2 * window:
+            if self.tol == 0:
+                if step >= self.max_iter - most:
+                    total += free
+                continue
+            path.append(free.clone())
+            if len(values) >= 2 * window:
                 before = float(np.mean(values[-2 * window : -window]))
                 last = float(np.mean(values[-window:]))
                 converged = before - last < self.tol * max(abs(before), 1.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -41,7 +42,7 @@ _HOLDS: dict[str, Callable[[Any], bool]] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(ABC):
     """One column of a table; ``kind`` is its name in JSON."""
 
     kind: ClassVar[str] = ""
@@ -61,9 +62,9 @@ class Column:
         """Names of the codes that it gives."""
         return []
 
+    @abstractmethod
     def encode(self, column: Any) -> tuple[np.ndarray, np.ndarray]:
         """Numbers (n x a) and codes (n x b) of the cells of a pandas column."""
-        raise NotImplementedError
 
     def unseen(self, column: Any) -> int:
         """How many cells hold a category that was not there when the column was read."""
